@@ -1,7 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 
-/** The function that stands for `matches`, whose own could take time without end. */
-export const LINEAR_MATCHES = 'matchesPattern'
+/** The function that stands for `matches`, whose own could take time without end. No text can call it: it is no identifier. */
+export const LINEAR_MATCHES = 'matches in linear time'
 
 /** Macros that walk a list: harmless over what the expression itself spells out, a loop over data otherwise. */
 export const LIST_MACROS: ReadonlySet<string> = new Set([

@@ -32,7 +32,9 @@ export interface ExpressionLanguage {
   /** Operators and functions beyond the standard ones. */
   readonly extend?: (environment: Environment) => void
   /** Puts other text where the expression says something in another way. Throws `InvalidExpression`. */
-  readonly rewrite?: (node: ExpressionNode, source: string) => readonly Replacement[]
+  readonly rewrite?: (node: ExpressionNode) => readonly Replacement[]
+  /** Puts other functions into the parsed tree that is evaluated, before it is checked. Throws `InvalidExpression`. */
+  readonly adapt?: (node: ExpressionNode) => void
 }
 
 /** Characters `start` to `end` of the source say `text`. */
@@ -48,7 +50,7 @@ const SHAPE_LIMITS = { maxListElements: 100, maxMapEntries: 20, maxCallArguments
 export const createExpressionCompiler = (
   language: ExpressionLanguage,
 ): ((source: string) => Expression) => {
-  const { limits, forbidden, variables, extend, rewrite } = language
+  const { limits, forbidden, variables, extend, rewrite, adapt } = language
   const environment = new Environment({
     limits: { ...SHAPE_LIMITS, maxAstNodes: limits.nodes, maxDepth: limits.depth },
   })
@@ -56,10 +58,10 @@ export const createExpressionCompiler = (
   extend?.(environment)
   return (source) => {
     const written = parse(environment, source)
-    rejectForbiddenCalls(written.ast, forbidden)
-    const replaced =
-      rewrite === undefined ? source : replaceText(source, rewrite(written.ast, source))
+    const replaced = rewrite === undefined ? source : replaceText(source, rewrite(written.ast))
     const run = replaced === source ? written : parse(environment, replaced)
+    adapt?.(run.ast)
+    rejectForbiddenCalls(run.ast, forbidden)
     if (evaluationCost(run.ast) > limits.steps) {
       throw new InvalidExpression('exceeds the limit of evaluation steps', 0)
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { CHANNELS, type ChannelPrefix, channelRow } from '../../schemas/channels.ts'
+import { LINEAR_MATCHES } from '../../serving/cel/expression-cost.ts'
 import { filterViewOf, type Payload } from '../../serving/realtime/payload.ts'
 import {
   createFilterCompiler,
@@ -145,6 +146,50 @@ test('a regular expression with exponential backtracking in other engines is mat
   const startMs = performance.now()
   for (let at = 0; at < 20; at += 1) assert.equal(filter?.matches(view), false)
   assert.ok(performance.now() - startMs < 2_000)
+})
+
+/** Runs it and returns for how many texts the engine of the language, which may backtrack without end, was asked. */
+const countBacktrackingMatches = (t: TestContext, run: () => void): number => {
+  const { mock } = t.mock.method(RegExp.prototype, 'test')
+  run()
+  const patterns = mock.calls.map(({ this: pattern }) =>
+    pattern instanceof RegExp ? pattern.source : '',
+  )
+  mock.restore()
+  return patterns.filter((source) => source === 'ab+c').length
+}
+
+test('no spelling of a filter reaches the backtracking regular expressions of the language', (t) => {
+  const spellings: Readonly<Record<string, boolean>> = {
+    'meta.r.matches("ab+c")': true,
+    'meta.r // matches\n.matches("ab+c")': true,
+    '"abbc" // matches\n.matches("ab+c")': true,
+    'meta.r. // matches\nmatches // matches\n("ab+c")': true,
+    '"matches abc" // matches\n.matches("ab+c") && r.matches("ab+c")': true,
+    '["matches"].exists(x, r // matches\n.matches("ab+c"))': true,
+    'cel.bind(matches, r, matches // matches\n.matches("ab+c"))': true,
+    '{"matches": r}.matches // matches\n.matches("ab+c")': true,
+    'r.matches("ab+c") ? r // matches\n.matches("ab+c") : false': true,
+  }
+  let found: unknown
+  const backtracked = countBacktrackingMatches(t, () => {
+    found = Object.fromEntries(
+      Object.keys(spellings).map((text) => [text, matches('dex-candle', text, { r: 'abbc' })]),
+    )
+  })
+  assert.deepEqual(found, spellings)
+  assert.equal(backtracked, 0)
+})
+
+test('a filter may not call the function that stands for matches', () => {
+  const names = [LINEAR_MATCHES, 'matchesPattern', 'linearMatches']
+  const texts = names.flatMap((name) => [
+    `meta.r.${name}("a")`,
+    `meta.r.${name}(meta.r)`,
+    `"a".${name}("(a+)+$")`,
+    `${name}(meta.r, "a")`,
+  ])
+  checkCases('dex-candle', { r: 'a' }, Object.fromEntries(texts.map((text) => [text, '107'])))
 })
 
 test('equal filter texts of a channel family share one filter that is compiled once', () => {

@@ -1,5 +1,5 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js'
-import { childNodes, evaluationCost, LIST_MACROS } from './expression-cost.ts'
+import { childNodes, evaluationCost, LIST_MACROS, type ProgramSize } from './expression-cost.ts'
 
 /** A text that is not an expression of the language; `position` is a character of it. */
 export class InvalidExpression extends Error {
@@ -35,6 +35,8 @@ export interface ExpressionLanguage {
   readonly rewrite?: (node: ExpressionNode) => readonly Replacement[]
   /** Puts other functions into the parsed tree that is evaluated, before it is checked. Throws `InvalidExpression`. */
   readonly adapt?: (node: ExpressionNode) => void
+  /** Of the regular expressions that `adapt` has let through. */
+  readonly programSize?: ProgramSize
 }
 
 /** Characters `start` to `end` of the source say `text`. */
@@ -50,7 +52,7 @@ const SHAPE_LIMITS = { maxListElements: 100, maxMapEntries: 20, maxCallArguments
 export const createExpressionCompiler = (
   language: ExpressionLanguage,
 ): ((source: string) => Expression) => {
-  const { limits, forbidden, variables, extend, rewrite, adapt } = language
+  const { limits, forbidden, variables, extend, rewrite, adapt, programSize } = language
   const environment = new Environment({
     limits: { ...SHAPE_LIMITS, maxAstNodes: limits.nodes, maxDepth: limits.depth },
   })
@@ -62,7 +64,7 @@ export const createExpressionCompiler = (
     const run = replaced === source ? written : parse(environment, replaced)
     adapt?.(run.ast)
     rejectForbiddenCalls(run.ast, forbidden)
-    if (evaluationCost(run.ast) > limits.steps) {
+    if (evaluationCost(run.ast, programSize) > limits.steps) {
       throw new InvalidExpression('exceeds the limit of evaluation steps', 0)
     }
     const { valid, type, error } = run.check()

@@ -50,6 +50,7 @@ export const createFilterCompiler = (): FilterCompiler => {
       extend: (environment) => extendWithFilterRules(environment, patterns),
       rewrite: (node) => shortKeyNames(node, keys),
       adapt: (node) => callLinearMatches(node, patterns),
+      programSize: (pattern) => patterns(pattern, 0).programSize(),
     })
     const known = new LRUCache<string, PublicationFilter>({ max: MAX_FILTERS })
     return (text) => {

@@ -192,6 +192,47 @@ test('a filter may not call the function that stands for matches', () => {
   checkCases('dex-candle', { r: 'a' }, Object.fromEntries(texts.map((text) => [text, '107'])))
 })
 
+test('the steps of a regular expression count by its program and by the length of what it searches', () => {
+  const large = '(([ab]?){15})*[cd]'
+  const long = 'ab'.repeat(1_850)
+  const short = long.slice(0, 60)
+  const calls = (text: string, pattern: string): readonly string[] => [
+    `"${text}".matches("${pattern}")`,
+    `["${text}"][0].matches("${pattern}")`,
+    `["${text}"].exists(x, x.matches("${pattern}"))`,
+    `cel.bind(x, "${text}", x.matches("${pattern}"))`,
+    `(true ? "${text}" : r).matches("${pattern}")`,
+    `("${text}" + "a").matches("${pattern}")`,
+    `string(b"${text}").matches("${pattern}")`,
+    `"${text}".trim().matches("${pattern}")`,
+  ]
+  const every = (texts: readonly string[], expected: boolean | '107') =>
+    checkCases(
+      'dex-candle',
+      { r: short },
+      Object.fromEntries(texts.map((text) => [text, expected])),
+    )
+  every(calls(short, large), false)
+  every(calls(long, 'c'), false)
+  every(calls(long, large), '107')
+  every(['r.matches("(([ab]?){15})*[cd]")'], false)
+  every(['r.matches("(([ab]?){40})*[cd]")', 'r.matches("a[ab]{80}[cd]") && r.matches("a")'], '107')
+})
+
+test('text that a function makes longer counts with its new length', () => {
+  const hex = (levels: number): string =>
+    levels === 0 ? 'meta.r' : `bytes(${hex(levels - 1)}).hex()`
+  checkCases(
+    'dex-candle',
+    { r: 'a' },
+    {
+      [`${hex(1)} == "61"`]: true,
+      [`${hex(6)} == "61"`]: '107',
+      'bytes(r).hex().matches("(([ab]?){15})*[cd]")': '107',
+    },
+  )
+})
+
 test('equal filter texts of a channel family share one filter that is compiled once', () => {
   const [candle, pool] = [channelRow('dex-candle'), channelRow('dex-pool-candle')]
   const one = filters.compile(candle, 'meta.v > 77')

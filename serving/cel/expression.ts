@@ -15,7 +15,11 @@ export class InvalidExpression extends Error {
 export type ExpressionNode = ASTNode
 
 /** A parsed expression; throws where it asks for something that is not there. */
-export type Expression = (context: Readonly<Record<string, unknown>>) => unknown
+export interface Expression {
+  (context: Readonly<Record<string, unknown>>): unknown
+  /** Steps that one evaluation takes at most. */
+  readonly steps: number
+}
 
 /** What a surface offers of CEL. */
 export interface ExpressionLanguage {
@@ -64,7 +68,8 @@ export const createExpressionCompiler = (
     const run = replaced === source ? written : parse(environment, replaced)
     adapt?.(run.ast)
     rejectForbiddenCalls(run.ast, forbidden)
-    if (evaluationCost(run.ast, programSize) > limits.steps) {
+    const steps = evaluationCost(run.ast, programSize)
+    if (steps > limits.steps) {
       throw new InvalidExpression('exceeds the limit of evaluation steps', 0)
     }
     const { valid, type, error } = run.check()
@@ -77,7 +82,8 @@ export const createExpressionCompiler = (
     if (type !== 'bool' && type !== 'dyn') {
       throw new InvalidExpression(`gives ${type}, not a truth value`, 0)
     }
-    return (context) => run(context)
+    const expression = (context: Readonly<Record<string, unknown>>): unknown => run(context)
+    return Object.assign(expression, { steps })
   }
 }
 

@@ -12,6 +12,8 @@ import { InvalidTagFilter, tagFilterExpression } from './tag-filter.ts'
 /** Which publications of a subscription are sent; equal ones are the same object. */
 export interface PublicationFilter {
   readonly text: string
+  /** Steps that it takes at most for one publication. */
+  readonly steps: number
   /** False where it asks for something that is not there. */
   matches(view: FilterView): boolean
 }
@@ -77,6 +79,7 @@ const compileFilter = (
     const run = compile(text)
     return {
       text,
+      steps: run.steps,
       matches: (view) => {
         try {
           return run({ [PAYLOAD_VARIABLE]: view }) === true

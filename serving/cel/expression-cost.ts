@@ -1,6 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 
-/** The function that stands for `matches`, whose own could take time without end. No text can call it: it is no identifier. */
+/** The function that stands for `matches`, whose own could take time without end. A text cannot call it: it is not an identifier. */
 export const LINEAR_MATCHES = 'matches in linear time'
 
 /** Macros that walk a list: harmless over what the expression itself spells out, a loop over data otherwise. */
@@ -18,8 +18,8 @@ interface CostEstimate {
   readonly size: number
 }
 
-/** Instructions of the program that a regular expression is compiled to. */
-export type ProgramSize = (pattern: string) => number
+/** Instructions of the program that the regular expression at a character of the text is compiled to. */
+export type ProgramSize = (pattern: string, position: number) => number
 
 /** What the steps of a node depend on besides itself. */
 interface CostScope {
@@ -103,7 +103,7 @@ const patternSteps = (
   const [pattern] = args[2]
   const program =
     pattern?.op === 'value' && typeof pattern.args === 'string'
-      ? programSize(pattern.args)
+      ? programSize(pattern.args, pattern.range.start)
       : Number.POSITIVE_INFINITY
   const steps = Math.ceil((textSize * CHARACTERS_PER_STEP * program) / INSTRUCTIONS_PER_STEP)
   return Math.max(MIN_PATTERN_STEPS, steps)

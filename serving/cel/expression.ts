@@ -39,7 +39,7 @@ export interface ExpressionLanguage {
   readonly rewrite?: (node: ExpressionNode) => readonly Replacement[]
   /** Puts other functions into the parsed tree that is evaluated, before it is checked. Throws `InvalidExpression`. */
   readonly adapt?: (node: ExpressionNode) => void
-  /** Of the regular expressions that `adapt` has let through. */
+  /** Of the regular expressions of the calls that `adapt` has put there. Throws `InvalidExpression` for an invalid one. */
   readonly programSize?: ProgramSize
 }
 
@@ -68,10 +68,10 @@ export const createExpressionCompiler = (
     const run = replaced === source ? written : parse(environment, replaced)
     adapt?.(run.ast)
     rejectForbiddenCalls(run.ast, forbidden)
+    // First without the programs: regular expressions of which there are too many are not compiled.
+    rejectAbove(limits.steps, evaluationCost(run.ast))
     const steps = evaluationCost(run.ast, programSize)
-    if (steps > limits.steps) {
-      throw new InvalidExpression('exceeds the limit of evaluation steps', 0)
-    }
+    rejectAbove(limits.steps, steps)
     const { valid, type, error } = run.check()
     if (!valid) {
       throw new InvalidExpression(
@@ -85,6 +85,10 @@ export const createExpressionCompiler = (
     const expression = (context: Readonly<Record<string, unknown>>): unknown => run(context)
     return Object.assign(expression, { steps })
   }
+}
+
+const rejectAbove = (limit: number, steps: number): void => {
+  if (steps > limit) throw new InvalidExpression('exceeds the limit of evaluation steps', 0)
 }
 
 const parse = (environment: Environment, source: string) => {

@@ -70,15 +70,14 @@ export const extendWithFilterRules = (
 
 /**
  * Makes every call of `matches` in the tree one of the function above: the tree and not its text, in which the word may stand in
- * other places too. Throws `InvalidExpression` where the pattern is not written out, or is none.
+ * other places too. Throws `InvalidExpression` where the pattern is not written out.
  */
-export const callLinearMatches = (node: ExpressionNode, patterns: PatternCompiler): void => {
-  for (const child of childNodes(node.args)) callLinearMatches(child, patterns)
+export const callLinearMatches = (node: ExpressionNode): void => {
+  for (const child of childNodes(node.args)) callLinearMatches(child)
   if (node.op !== 'rcall' || node.args[0] !== 'matches') return
   const [pattern] = node.args[2]
   if (pattern?.op !== 'value' || typeof pattern.args !== 'string') {
     throw new InvalidExpression('may use literal regular expressions only', node.range.start)
   }
-  patterns(pattern.args, pattern.range.start)
   node.args[0] = LINEAR_MATCHES
 }

@@ -51,8 +51,8 @@ export const createFilterCompiler = (): FilterCompiler => {
       forbidden: FORBIDDEN_FUNCTIONS,
       extend: (environment) => extendWithFilterRules(environment, patterns),
       rewrite: (node) => shortKeyNames(node, keys),
-      adapt: (node) => callLinearMatches(node, patterns),
-      programSize: (pattern) => patterns(pattern, 0).programSize(),
+      adapt: callLinearMatches,
+      programSize: (pattern, position) => patterns(pattern, position).programSize(),
     })
     const known = new LRUCache<string, PublicationFilter>({ max: MAX_FILTERS })
     return (text) => {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { RE2JS } from 're2js'
+import { channelRow } from '../../schemas/channels.ts'
 import { InvalidExpression } from '../../serving/cel/expression.ts'
 import { createPatternCompiler } from '../../serving/cel/patterns.ts'
+import { createFilterCompiler } from '../../serving/realtime/publication-filter.ts'
 
 /** Compiles each of the sources; those that were refused, and those that were given to the engine. */
 const compileAll = (t: TestContext, sources: readonly string[]) => {
@@ -40,6 +42,20 @@ test('patterns that would take long to compile are refused without being compile
     '\\PL',
   ]
   assert.deepEqual(compileAll(t, sources), { refused: sources, compiled: [] })
+})
+
+test('of a filter with too many patterns none is compiled', (t) => {
+  const { mock } = t.mock.method(RE2JS, 'compile')
+  const filterOf = (count: number) =>
+    createFilterCompiler().compile(
+      channelRow('dex-candle'),
+      Array.from({ length: count }, (_, at) => `meta.r.matches("a${at}")`).join(' || '),
+    )
+  assert.equal(filterOf(40), undefined)
+  assert.equal(mock.callCount(), 0)
+  assert.ok(filterOf(2))
+  assert.equal(mock.callCount(), 2)
+  mock.restore()
 })
 
 test('patterns of usual length are taken, with counted repetitions, too', (t) => {
@@ -80,7 +96,7 @@ test('no pattern that is compiled has a program of more than a thousand instruct
   )
 })
 
-/** 0 for text that is no pattern. */
+/** 0 for text that is not a pattern. */
 const programSize = (source: string): number => {
   try {
     return RE2JS.compile(source).programSize()

@@ -73,6 +73,7 @@ test('filters support every operator and function of the language', () => {
     'meta.r.startsWith("1") && meta.r.endsWith("m") && meta.r.contains("m")': true,
     'meta.r.matches("^[0-9]+m$")': true,
     "meta.r.matches('h$')": false,
+    'meta.a.matches("^0x[0-9a-f]{40}$") || meta.r.matches("^1m$")': true,
     'int(meta.v) == 55 && double(meta.n) > 11.5 && string(meta.n) == "12"': true,
     'meta.r != null': true,
     '[1, 2].exists(n, n == 2 && meta.n == 12)': true,

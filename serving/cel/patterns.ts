@@ -9,8 +9,8 @@ const MAX_PROGRAM_SIZE = 200
 const MAX_EXPANDED_SIZE = 500
 /** Classes of Unicode, and ranges of it in either case, take long to compile, a hundred milliseconds the worst of them. */
 const SLOW_PATTERN = /\\[pP]|\(\?[\w-]*i.*-(?:\\x|[^\0-\x7f])/s
-/** The filters that are kept compiled have two at most. */
-const MAX_PATTERNS = 20_000
+/** Those of the filters that one organization can have at work, two in each; with what matching them keeps some ten KiB each. */
+const MAX_PATTERNS = 5_000
 /** Patterns that are known to be refused. */
 const MAX_REFUSED = 1_000
 

@@ -1,5 +1,5 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js'
-import { childNodes, evaluationCost, LIST_MACROS } from './expression-cost.ts'
+import { childNodes, evaluationCost, LIST_MACROS, type ProgramSize } from './expression-cost.ts'
 
 /** A text that is not an expression of the language; `position` is a character of it. */
 export class InvalidExpression extends Error {
@@ -15,7 +15,11 @@ export class InvalidExpression extends Error {
 export type ExpressionNode = ASTNode
 
 /** A parsed expression; throws where it asks for something that is not there. */
-export type Expression = (context: Readonly<Record<string, unknown>>) => unknown
+export interface Expression {
+  (context: Readonly<Record<string, unknown>>): unknown
+  /** Steps that one evaluation takes at most. */
+  readonly steps: number
+}
 
 /** What a surface offers of CEL. */
 export interface ExpressionLanguage {
@@ -32,7 +36,11 @@ export interface ExpressionLanguage {
   /** Operators and functions beyond the standard ones. */
   readonly extend?: (environment: Environment) => void
   /** Puts other text where the expression says something in another way. Throws `InvalidExpression`. */
-  readonly rewrite?: (node: ExpressionNode, source: string) => readonly Replacement[]
+  readonly rewrite?: (node: ExpressionNode) => readonly Replacement[]
+  /** Puts other functions into the parsed tree that is evaluated, before it is checked. Throws `InvalidExpression`. */
+  readonly adapt?: (node: ExpressionNode) => void
+  /** Of the regular expressions of the calls that `adapt` has put there. Throws `InvalidExpression` for an invalid one. */
+  readonly programSize?: ProgramSize
 }
 
 /** Characters `start` to `end` of the source say `text`. */
@@ -48,7 +56,7 @@ const SHAPE_LIMITS = { maxListElements: 100, maxMapEntries: 20, maxCallArguments
 export const createExpressionCompiler = (
   language: ExpressionLanguage,
 ): ((source: string) => Expression) => {
-  const { limits, forbidden, variables, extend, rewrite } = language
+  const { limits, forbidden, variables, extend, rewrite, adapt, programSize } = language
   const environment = new Environment({
     limits: { ...SHAPE_LIMITS, maxAstNodes: limits.nodes, maxDepth: limits.depth },
   })
@@ -56,13 +64,14 @@ export const createExpressionCompiler = (
   extend?.(environment)
   return (source) => {
     const written = parse(environment, source)
-    rejectForbiddenCalls(written.ast, forbidden)
-    const replaced =
-      rewrite === undefined ? source : replaceText(source, rewrite(written.ast, source))
+    const replaced = rewrite === undefined ? source : replaceText(source, rewrite(written.ast))
     const run = replaced === source ? written : parse(environment, replaced)
-    if (evaluationCost(run.ast) > limits.steps) {
-      throw new InvalidExpression('exceeds the limit of evaluation steps', 0)
-    }
+    adapt?.(run.ast)
+    rejectForbiddenCalls(run.ast, forbidden)
+    // First without the programs: regular expressions of which there are too many are not compiled.
+    rejectAbove(limits.steps, evaluationCost(run.ast))
+    const steps = evaluationCost(run.ast, programSize)
+    rejectAbove(limits.steps, steps)
     const { valid, type, error } = run.check()
     if (!valid) {
       throw new InvalidExpression(
@@ -73,8 +82,13 @@ export const createExpressionCompiler = (
     if (type !== 'bool' && type !== 'dyn') {
       throw new InvalidExpression(`gives ${type}, not a truth value`, 0)
     }
-    return (context) => run(context)
+    const expression = (context: Readonly<Record<string, unknown>>): unknown => run(context)
+    return Object.assign(expression, { steps })
   }
+}
+
+const rejectAbove = (limit: number, steps: number): void => {
+  if (steps > limit) throw new InvalidExpression('exceeds the limit of evaluation steps', 0)
 }
 
 const parse = (environment: Environment, source: string) => {

@@ -1,5 +1,5 @@
 import type { Environment } from '@marcbachmann/cel-js'
-import { type ExpressionNode, InvalidExpression, type Replacement } from './expression.ts'
+import { type ExpressionNode, InvalidExpression } from './expression.ts'
 import { childNodes, LINEAR_MATCHES } from './expression-cost.ts'
 import type { PatternCompiler } from './patterns.ts'
 
@@ -32,10 +32,13 @@ export const extendWithFilterRules = (
   environment: Environment,
   patterns: PatternCompiler,
 ): void => {
-  environment.registerFunction(
-    `string.${LINEAR_MATCHES}(string): bool`,
-    (text: string, pattern: string) => patterns(pattern, 0).matcher(text).find(),
-  )
+  environment.registerFunction({
+    name: LINEAR_MATCHES,
+    receiverType: 'string',
+    returnType: 'bool',
+    params: [{ name: 'pattern', type: 'string' }],
+    handler: (text: string, pattern: string) => patterns(pattern, 0).matcher(text).find(),
+  })
   for (const type of ['int', 'double']) {
     for (const [operator, holds] of Object.entries(COMPARISONS)) {
       environment.registerOperator(
@@ -65,19 +68,16 @@ export const extendWithFilterRules = (
   environment.registerOperator('double % double', (a: number, b: number) => a % b)
 }
 
-/** Calls of `matches` as the function above. Throws `InvalidExpression` where the pattern is not written out, or is none. */
-export const linearMatches = (
-  node: ExpressionNode,
-  source: string,
-  patterns: PatternCompiler,
-): readonly Replacement[] => {
-  const below = childNodes(node.args).flatMap((child) => linearMatches(child, source, patterns))
-  if (node.op !== 'rcall' || node.args[0] !== 'matches') return below
-  const [name, receiver, [pattern]] = node.args
+/**
+ * Makes every call of `matches` in the tree one of the function above: the tree and not its text, in which the word may stand in
+ * other places too. Throws `InvalidExpression` where the pattern is not written out.
+ */
+export const callLinearMatches = (node: ExpressionNode): void => {
+  for (const child of childNodes(node.args)) callLinearMatches(child)
+  if (node.op !== 'rcall' || node.args[0] !== 'matches') return
+  const [pattern] = node.args[2]
   if (pattern?.op !== 'value' || typeof pattern.args !== 'string') {
     throw new InvalidExpression('may use literal regular expressions only', node.range.start)
   }
-  patterns(pattern.args, pattern.range.start)
-  const start = source.indexOf(name, receiver.range.end)
-  return [...below, { start, end: start + name.length, text: LINEAR_MATCHES }]
+  node.args[0] = LINEAR_MATCHES
 }

@@ -7,6 +7,8 @@ import { type CommandHandler, type Position, replyWithError, type Session } from
 const MAX_HISTORY = 300
 /** Payload bytes that a connection may have read for it each second once the burst is used. */
 const READ_BYTES_PER_SECOND = 128 * 1_024
+/** Payload bytes that could be read in the time of one step of a filter. */
+export const FILTER_STEP_BYTES = 16
 
 /** Kept publications of a recoverable channel, billed like recovered ones. */
 export const history: CommandHandler = (session, call, env) => {

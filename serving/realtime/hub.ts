@@ -71,6 +71,9 @@ interface PartitionInfo {
 const ENCODER_VERSION = 1
 /** What the arrays of all channels have in common. */
 const PLAIN_KIND = { pending: false, facet: '', bucketMs: 0 }
+const NOTHING_KEPT: Recovery = { recovered: false, bytes: 0, filterSteps: 0 }
+/** Making a payload's values what a filter compares takes as long as some steps of it. */
+const FILTER_VIEW_STEPS = 20
 /** Most payload bytes in one recovery or history reply: some clients refuse messages above 1 MiB. */
 const MAX_REPLY_BYTES = 512 * 1_024
 
@@ -224,16 +227,14 @@ export class Hub {
   /** What a subscriber with this view has missed since a position. */
   recover(channel: Channel, since: Position, view: SubscriptionView): Recovery {
     const lane = this.#laneOf(channel.row, channel.chain, channel.address)
-    if (lane === undefined) return { recovered: false, bytes: 0 }
-    if (since.epoch !== lane.epoch && since.epoch !== lane.firstEpoch) {
-      return { recovered: false, bytes: 0 }
-    }
+    if (lane === undefined) return NOTHING_KEPT
+    if (since.epoch !== lane.epoch && since.epoch !== lane.firstEpoch) return NOTHING_KEPT
     const missed = lane.history.since(channel.subject, since.offset)
-    if (missed === undefined) return { recovered: false, bytes: 0 }
-    const wanted = missed.filter((one) => wants(view, channel.row, one))
+    if (missed === undefined) return NOTHING_KEPT
+    const { wanted, filterSteps } = selectWanted(missed, channel.row, view)
     const { publications, bytes } = this.#pageOf(channel.row, wanted, view)
-    if (publications.length < wanted.length) return { recovered: false, bytes }
-    return { recovered: true, publications, bytes }
+    if (publications.length < wanted.length) return { recovered: false, bytes, filterSteps }
+    return { recovered: true, publications, bytes, filterSteps }
   }
 
   /** Kept publications of a recoverable channel, without retractions; undefined where some after `since` are lost. */
@@ -461,11 +462,17 @@ const computeEpoch = ({ topic, partition, partitions }: PartitionInfo, origin: s
     .digest('base64url')
     .slice(0, 8)
 
-/** True where a subscription with the view is sent the kept publication. */
-const wants = (
-  view: SubscriptionView,
+/** What a subscription with the view is sent of kept publications, and the steps that it took to find out. */
+const selectWanted = (
+  kept: readonly HistoryEntry[],
   { keys }: ChannelRow,
-  { retraction, payload }: HistoryEntry,
-): boolean =>
-  takesKind(view, { retraction, pending: false }) &&
-  (view.filter === null || view.filter.matches(filterViewOf(payload, keys)))
+  view: SubscriptionView,
+): { readonly wanted: readonly HistoryEntry[]; readonly filterSteps: number } => {
+  const { filter } = view
+  const taken = kept.filter(({ retraction }) => takesKind(view, { retraction, pending: false }))
+  if (filter === null) return { wanted: taken, filterSteps: 0 }
+  return {
+    wanted: taken.filter(({ payload }) => filter.matches(filterViewOf(payload, keys))),
+    filterSteps: taken.length * (FILTER_VIEW_STEPS + filter.steps),
+  }
+}

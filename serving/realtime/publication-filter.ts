@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { ChannelRow } from '../../schemas/channels.ts'
 import { createExpressionCompiler, InvalidExpression } from '../cel/expression.ts'
-import { extendWithFilterRules, linearMatches } from '../cel/filter-rules.ts'
+import { callLinearMatches, extendWithFilterRules } from '../cel/filter-rules.ts'
 import { createPatternCompiler } from '../cel/patterns.ts'
 import { PAYLOAD_VARIABLE, shortKeyNames } from './filter-names.ts'
 import type { FilterView, PayloadKeys } from './payload.ts'
@@ -12,6 +12,8 @@ import { InvalidTagFilter, tagFilterExpression } from './tag-filter.ts'
 /** Which publications of a subscription are sent; equal ones are the same object. */
 export interface PublicationFilter {
   readonly text: string
+  /** Steps that it takes at most for one publication. */
+  readonly steps: number
   /** False where it asks for something that is not there. */
   matches(view: FilterView): boolean
 }
@@ -32,7 +34,11 @@ const LIMITS = {
 /** Filters that are kept compiled: more than connections can subscribe to in a short time. */
 const MAX_FILTERS = 10_000
 
-const FORBIDDEN_FUNCTIONS: ReadonlyMap<string, string> = new Map([['join', 'may not join lists']])
+const FORBIDDEN_FUNCTIONS: ReadonlyMap<string, string> = new Map([
+  ['join', 'may not join lists'],
+  // Those that are left after every call of it was given another function.
+  ['matches', 'may match in linear time only'],
+])
 
 /** Compiles each text once for all families whose payloads have the same keys. */
 export const createFilterCompiler = (): FilterCompiler => {
@@ -44,10 +50,9 @@ export const createFilterCompiler = (): FilterCompiler => {
       limits: LIMITS,
       forbidden: FORBIDDEN_FUNCTIONS,
       extend: (environment) => extendWithFilterRules(environment, patterns),
-      rewrite: (node, source) => [
-        ...shortKeyNames(node, keys),
-        ...linearMatches(node, source, patterns),
-      ],
+      rewrite: (node) => shortKeyNames(node, keys),
+      adapt: callLinearMatches,
+      programSize: (pattern, position) => patterns(pattern, position).programSize(),
     })
     const known = new LRUCache<string, PublicationFilter>({ max: MAX_FILTERS })
     return (text) => {
@@ -74,6 +79,7 @@ const compileFilter = (
     const run = compile(text)
     return {
       text,
+      steps: run.steps,
       matches: (view) => {
         try {
           return run({ [PAYLOAD_VARIABLE]: view }) === true

@@ -30,7 +30,7 @@ export interface Session {
   readonly name: string
   readonly channels: ReadonlyMap<string, Channel>
   readonly bucket: { readonly tokens: number; readonly atMs: number }
-  /** Payload bytes that may still be read for it from what is kept, as of `atMs`. */
+  /** Payload bytes that may still be read, or filtered, for it from what is kept, as of `atMs`. */
   readonly reads: { readonly bytes: number; readonly atMs: number }
 }
 
@@ -41,7 +41,10 @@ export interface Position {
 }
 
 /** Result of a recovery: the missed publications, or that they are no longer retained. */
-export type Recovery =
+export type Recovery = {
+  /** Steps of the filter, for what it let through and for what it kept out. */
+  readonly filterSteps: number
+} & (
   | {
       readonly recovered: true
       readonly publications: readonly PublicationFrame[]
@@ -53,6 +56,7 @@ export type Recovery =
       /** Payload bytes that were read before it turned out to be too much. */
       readonly bytes: number
     }
+)
 
 /** Query of the history. */
 export interface HistoryQuery {

@@ -1,6 +1,11 @@
 import { textOrEmpty } from '../../core/json.ts'
 import { type Channel, parseChannel } from './channel-name.ts'
-import { availableReadBytes, parsePosition, withBytesRead } from './history-command.ts'
+import {
+  availableReadBytes,
+  FILTER_STEP_BYTES,
+  parsePosition,
+  withBytesRead,
+} from './history-command.ts'
 import {
   type Body,
   CLOSE_FRAMES,
@@ -81,7 +86,7 @@ const takesDeltas = (
 /** Flag 2 of a subscribe: an error rather than a stream with a hole. */
 const REJECT_UNRECOVERABLE_FLAG = 2
 
-/** What is answered, and the payload bytes that were read to find out. */
+/** What is answered, and the payload bytes that were read to find out, those that a filter could have read in its time among them. */
 type SubscribeResult = { readonly readBytes: number } & (
   | { readonly error: ProtocolError }
   | {
@@ -117,7 +122,7 @@ const prepareSubscribe = (
   }
   const since = parsePosition(body.epoch, body.offset)
   const recovery = since && env.recover(channel, since, view)
-  const readBytes = recovery?.bytes ?? 0
+  const readBytes = recovery ? recovery.bytes + recovery.filterSteps * FILTER_STEP_BYTES : 0
   if (since === undefined || recovery?.recovered !== true) {
     if (rejectsUnrecoverable(body.flag)) return { error: PROTOCOL_ERRORS.unrecoverable, readBytes }
     const result = { ...state, offset: top.offset, was_recovering: true, recovered: false }
@@ -129,7 +134,7 @@ const prepareSubscribe = (
   const after = since.offset > top.offset ? since.offset : 0
   return {
     reply: resultReply(id, 'subscribe', result, publications.length > 0 ? publications : undefined),
-    cursor: { after, recoveredBytes: readBytes },
+    cursor: { after, recoveredBytes: recovery.bytes },
     readBytes,
   }
 }

@@ -9,6 +9,7 @@ import type { TradeEvent } from '../../schemas/wire.ts'
 import { type Channel, parseChannel } from '../../serving/realtime/channel-name.ts'
 import type { Push, Subscriber } from '../../serving/realtime/fanout.ts'
 import { Hub } from '../../serving/realtime/hub.ts'
+import { createFilterCompiler } from '../../serving/realtime/publication-filter.ts'
 import { HISTORY_LIMITS } from '../../serving/realtime/publication-history.ts'
 import { createSubscriptionView, PLAIN_VIEW } from '../../serving/realtime/subscription-view.ts'
 import { buildCandleEvent, buildTradeEvent, TOKEN } from '../support/realtime-stack.ts'
@@ -162,6 +163,31 @@ test('a record that cannot be read may have held trades of tokens of every parti
   const recovery = hub.recover(channel, later, PLAIN_VIEW)
   assert.ok(recovery.recovered)
   assert.equal(recovery.publications.length, 1)
+})
+
+test('a recovery counts the steps of its filter for every kept publication, whether or not it matches', () => {
+  const { hub, channel, accept } = openHub()
+  const since = hub.positionOf(channel)
+  assert.ok(since)
+  for (let offset = 0; offset < 40; offset += 1) accept(offset, offset, 0)
+  const filters = createFilterCompiler()
+  const recoverWith = (text: string) => {
+    const filter = filters.compile(channel.row, text)
+    assert.ok(filter)
+    const recovery = hub.recover(channel, since, createSubscriptionView({ filter }))
+    assert.ok(recovery.recovered)
+    assert.ok(recovery.filterSteps >= 40 * filter.steps, text)
+    return { ...recovery, steps: filter.steps }
+  }
+  const none = recoverWith('meta.h.matches("^[x-z]{20}$")')
+  assert.deepEqual(none.publications, [])
+  assert.ok(none.steps >= 400)
+  const few = recoverWith('meta.h == "x"')
+  assert.ok(few.steps < 50)
+  assert.ok(few.filterSteps < none.filterSteps)
+  assert.equal(recoverWith('has(meta.h)').publications.length, 40)
+  assert.equal(hub.recover(channel, since, PLAIN_VIEW).filterSteps, 0)
+  assert.equal(hub.recover(channel, { ...since, epoch: 'x' }, PLAIN_VIEW).filterSteps, 0)
 })
 
 test('a candle tells the queue of a slow reader which bucket it is of', () => {

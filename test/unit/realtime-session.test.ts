@@ -37,6 +37,7 @@ const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
     recovered: true,
     publications: [{ data: '{}', offset: 5_000, kind: 'value' }],
     bytes: 2,
+    filterSteps: 0,
   }),
   historyOf: () => ({ publications: [{ data: '{}', offset: 4_097, kind: 'value' }], bytes: 2 }),
   filterOf: (row, text) => filters.compile(row, text),
@@ -44,6 +45,7 @@ const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
   deltas: true,
   ...more,
 })
+const NOTHING_MISSED = { recovered: true, publications: [], bytes: 0, filterSteps: 0 } as const
 const command = (text: string): Command => {
   const [first] = JSON_FRAMES.parse(Buffer.from(text)) ?? []
   assert.ok(first, text)
@@ -158,8 +160,8 @@ test('after error 109 no further command is answered', () => {
 
 test('subscribe replies: plain, recoverable, recovered, lost', () => {
   const state = '"recoverable":true,"positioned":true,"epoch":"E1"'
-  const lost = { recover: () => ({ recovered: false, bytes: 0 }) as const }
-  const none = { recover: () => ({ recovered: true, publications: [], bytes: 0 }) as const }
+  const lost = { recover: () => ({ recovered: false, bytes: 0, filterSteps: 0 }) as const }
+  const none = { recover: () => NOTHING_MISSED }
   const recover = '"recover":true,"epoch":"E1"'
   const cases: readonly (readonly [string, Partial<SessionEnv>, string])[] = [
     [`"channel":"${CANDLES}"`, {}, '"subscribe":{}'],
@@ -239,7 +241,7 @@ test('a subscription keeps its options: filter, retractions, pre-confirmed trade
 })
 
 test('a client ahead of its node receives no publication up to its own offset', () => {
-  const none = world({ recover: () => ({ recovered: true, publications: [], bytes: 0 }) })
+  const none = world({ recover: () => NOTHING_MISSED })
   const asked = `{"subscribe":{"channel":"${TRADES}","recover":true,"epoch":"E1","offset":9000},"id":2}`
   const [effect] = run(connected(), command(asked), none).effects ?? []
   assert.equal(effect?.type === 'join' && effect.after, 9_000)
@@ -370,7 +372,7 @@ test('history and recovery share one byte budget, which refills with time', () =
     world({
       nowMs,
       historyOf: () => page,
-      recover: () => ({ recovered: false, bytes: page.bytes }),
+      recover: () => ({ recovered: false, bytes: page.bytes, filterSteps: 0 }),
     })
   const history = command(`{"history":{"channel":"${TRADES}","limit":1},"id":2}`)
   const recover = command(
@@ -387,6 +389,38 @@ test('history and recovery share one byte budget, which refills with time', () =
   assert.match(run(third.session, plain, reading(1_000_000)).reply ?? '', /"subscribe"/)
   const later = run(third.session, history, reading(1_002_000))
   assert.match(later.reply ?? '', /"history"/)
+})
+
+test('a recovery whose filter lets nothing through takes of the byte budget what its filter took', () => {
+  const subscribe = command(
+    `{"subscribe":{"channel":"${TRADES}","recover":true,"epoch":"E1","offset":1},"id":2}`,
+  )
+  const unsubscribe = command(`{"unsubscribe":{"channel":"${TRADES}"},"id":3}`)
+  /** 300 publications of a filter of 100 steps. */
+  let recoveries = 0
+  const env = world({
+    recover: () => {
+      recoveries += 1
+      return { ...NOTHING_MISSED, filterSteps: 30_000 }
+    },
+  })
+  let session = connected()
+  const replies: (string | undefined)[] = []
+  for (let at = 0; at < 100; at += 1) {
+    const answer = run(session, subscribe, env)
+    replies.push(answer.reply)
+    assert.deepEqual(
+      (answer.effects ?? []).map((effect) => effect.type === 'join' && effect.recoveredBytes),
+      answer.reply?.includes('"error"') ? [] : [0],
+      'what is read for nobody is not billed',
+    )
+    session = run(answer.session, unsubscribe, env).session
+  }
+  assert.equal(recoveries, 3)
+  assert.match(replies[2] ?? '', /"recovered":true/)
+  for (const reply of replies.slice(3)) assert.match(reply ?? '', /"code":111.*"temporary":true/)
+  const later = run(session, subscribe, { ...env, nowMs: env.nowMs + 10_000 })
+  assert.match(later.reply ?? '', /"recovered":true/)
 })
 
 test('a client name that is too long is stored empty', () => {

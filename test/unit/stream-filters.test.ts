@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { CHANNELS, type ChannelPrefix, channelRow } from '../../schemas/channels.ts'
+import { LINEAR_MATCHES } from '../../serving/cel/expression-cost.ts'
 import { filterViewOf, type Payload } from '../../serving/realtime/payload.ts'
 import {
   createFilterCompiler,
@@ -72,6 +73,7 @@ test('filters support every operator and function of the language', () => {
     'meta.r.startsWith("1") && meta.r.endsWith("m") && meta.r.contains("m")': true,
     'meta.r.matches("^[0-9]+m$")': true,
     "meta.r.matches('h$')": false,
+    'meta.a.matches("^0x[0-9a-f]{40}$") || meta.r.matches("^1m$")': true,
     'int(meta.v) == 55 && double(meta.n) > 11.5 && string(meta.n) == "12"': true,
     'meta.r != null': true,
     '[1, 2].exists(n, n == 2 && meta.n == 12)': true,
@@ -145,6 +147,91 @@ test('a regular expression with exponential backtracking in other engines is mat
   const startMs = performance.now()
   for (let at = 0; at < 20; at += 1) assert.equal(filter?.matches(view), false)
   assert.ok(performance.now() - startMs < 2_000)
+})
+
+/** Runs it and returns for how many texts the engine of the language, which may backtrack without end, was asked. */
+const countBacktrackingMatches = (t: TestContext, run: () => void): number => {
+  const { mock } = t.mock.method(RegExp.prototype, 'test')
+  run()
+  const patterns = mock.calls.map(({ this: pattern }) =>
+    pattern instanceof RegExp ? pattern.source : '',
+  )
+  mock.restore()
+  return patterns.filter((source) => source === 'ab+c').length
+}
+
+test('no spelling of a filter reaches the backtracking regular expressions of the language', (t) => {
+  const spellings: Readonly<Record<string, boolean>> = {
+    'meta.r.matches("ab+c")': true,
+    'meta.r // matches\n.matches("ab+c")': true,
+    '"abbc" // matches\n.matches("ab+c")': true,
+    'meta.r. // matches\nmatches // matches\n("ab+c")': true,
+    '"matches abc" // matches\n.matches("ab+c") && r.matches("ab+c")': true,
+    '["matches"].exists(x, r // matches\n.matches("ab+c"))': true,
+    'cel.bind(matches, r, matches // matches\n.matches("ab+c"))': true,
+    '{"matches": r}.matches // matches\n.matches("ab+c")': true,
+    'r.matches("ab+c") ? r // matches\n.matches("ab+c") : false': true,
+  }
+  let found: unknown
+  const backtracked = countBacktrackingMatches(t, () => {
+    found = Object.fromEntries(
+      Object.keys(spellings).map((text) => [text, matches('dex-candle', text, { r: 'abbc' })]),
+    )
+  })
+  assert.deepEqual(found, spellings)
+  assert.equal(backtracked, 0)
+})
+
+test('a filter may not call the function that stands for matches', () => {
+  const names = [LINEAR_MATCHES, 'matchesPattern', 'linearMatches']
+  const texts = names.flatMap((name) => [
+    `meta.r.${name}("a")`,
+    `meta.r.${name}(meta.r)`,
+    `"a".${name}("(a+)+$")`,
+    `${name}(meta.r, "a")`,
+  ])
+  checkCases('dex-candle', { r: 'a' }, Object.fromEntries(texts.map((text) => [text, '107'])))
+})
+
+test('the steps of a regular expression count by its program and by the length of what it searches', () => {
+  const large = '(([ab]?){15})*[cd]'
+  const long = 'ab'.repeat(1_850)
+  const short = long.slice(0, 60)
+  const calls = (text: string, pattern: string): readonly string[] => [
+    `"${text}".matches("${pattern}")`,
+    `["${text}"][0].matches("${pattern}")`,
+    `["${text}"].exists(x, x.matches("${pattern}"))`,
+    `cel.bind(x, "${text}", x.matches("${pattern}"))`,
+    `(true ? "${text}" : r).matches("${pattern}")`,
+    `("${text}" + "a").matches("${pattern}")`,
+    `string(b"${text}").matches("${pattern}")`,
+    `"${text}".trim().matches("${pattern}")`,
+  ]
+  const every = (texts: readonly string[], expected: boolean | '107') =>
+    checkCases(
+      'dex-candle',
+      { r: short },
+      Object.fromEntries(texts.map((text) => [text, expected])),
+    )
+  every(calls(short, large), false)
+  every(calls(long, 'c'), false)
+  every(calls(long, large), '107')
+  every(['r.matches("(([ab]?){15})*[cd]")'], false)
+  every(['r.matches("(([ab]?){40})*[cd]")', 'r.matches("a[ab]{80}[cd]") && r.matches("a")'], '107')
+})
+
+test('text that a function makes longer counts with its new length', () => {
+  const hex = (levels: number): string =>
+    levels === 0 ? 'meta.r' : `bytes(${hex(levels - 1)}).hex()`
+  checkCases(
+    'dex-candle',
+    { r: 'a' },
+    {
+      [`${hex(1)} == "61"`]: true,
+      [`${hex(6)} == "61"`]: '107',
+      'bytes(r).hex().matches("(([ab]?){15})*[cd]")': '107',
+    },
+  )
 })
 
 test('equal filter texts of a channel family share one filter that is compiled once', () => {

@@ -11,12 +11,12 @@ import { commandCredentials } from './connect-commands.ts'
 import { Connection } from './connection.ts'
 import { runCommand } from './dispatch-command.ts'
 import type { Frame } from './frame-codec.ts'
-import { nextHeartbeatAction, takeControlToken, withPingSent } from './heartbeat.ts'
+import { nextHeartbeatAction, withPingSent } from './heartbeat.ts'
 import type { Hub } from './hub.ts'
+import { COMMAND_RATE, CONTROL_FRAME_RATE, takeToken } from './inbound-rates.ts'
 import {
   CLOSE_FRAMES,
   type CloseFrame,
-  COMMAND_BURST,
   type Command,
   type Reply,
   UNSUBSCRIBE_REASONS,
@@ -51,7 +51,7 @@ export interface ConnectionRegistryOptions {
 /** Thousandths of a CU per payload byte: 0.005 CU. */
 const MILLI_UNITS_PER_BYTE = 5
 /** Messages that may wait for the connect reply: clients send each subscription in a message of its own without waiting. */
-const MAX_BACKLOG = COMMAND_BURST
+const MAX_BACKLOG = COMMAND_RATE.burst
 /** Bytes of the messages that may wait. */
 const MAX_BACKLOG_BYTES = 256 * 1_024
 /** Replies in one frame, where the client splits frames. */
@@ -121,7 +121,7 @@ export class ConnectionRegistry {
     if (connection?.open !== true) return
     const nowMs = this.#options.nowMs()
     connection.heartbeat = { ...connection.heartbeat, seenMs: nowMs }
-    connection.controlFrames = takeControlToken(connection.controlFrames, nowMs)
+    connection.controlFrames = takeToken(connection.controlFrames, CONTROL_FRAME_RATE, nowMs)
     if (connection.controlFrames.tokens < 0) connection.close(CLOSE_FRAMES.tooManyRequests)
   }
 

@@ -122,16 +122,12 @@ export const createLiveConnections = (options: LiveConnectionsOptions): LiveConn
     open,
     message: (socket, message) => {
       const connection = bySocket.get(socket)
-      if (connection === undefined) return
-      connection.seenMs = nowMs()
+      if (connection?.takesMessage(nowMs()) !== true) return
       const text = textOf(message)
       if (text === undefined) connection.close(LIVE_CLOSES.badRequest)
       else connection.message(text)
     },
-    alive: (socket) => {
-      const connection = bySocket.get(socket)
-      if (connection !== undefined) connection.seenMs = nowMs()
-    },
+    alive: (socket) => bySocket.get(socket)?.alive(nowMs()),
     overflowed: (socket) => bySocket.get(socket)?.close(LIVE_CLOSES.slow),
     failed: (socket) => {
       const connection = bySocket.get(socket)

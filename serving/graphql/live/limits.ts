@@ -13,6 +13,8 @@ export interface LiveLimits {
   readonly initTimeoutMs: number
   /** Messages of one connection that are handled at the same time. */
   readonly messagesInHand: number
+  /** Bytes of a `ping` or `pong` message: the payload of a `ping` is sent back. */
+  readonly maxPingBytes: number
   /** Nesting of a message. */
   readonly maxDepth: number
   /** Characters of an operation's id. */
@@ -37,6 +39,7 @@ export const LIVE_LIMITS: LiveLimits = {
   maxQuietBlocks: 1_024,
   initTimeoutMs: 10_000,
   messagesInHand: 64,
+  maxPingBytes: 4_096,
   maxDepth: 48,
   maxIdLength: 128,
   maxAnswerBytes: 4 * 1024 * 1024,

@@ -59,12 +59,17 @@ const CLIENT_MESSAGES: ReadonlySet<unknown> = new Set([
 ])
 
 /** Bounds a message before the library reads it. Throws `ConnectionClosed`. */
-const validateMessage = (text: string, { maxDepth, maxIdLength }: LiveLimits): void => {
+const validateMessage = (
+  text: string,
+  { maxDepth, maxIdLength, maxPingBytes }: LiveLimits,
+): void => {
   try {
     const message = parseJson(text, { maxDepth })
     if (isJsonObject(message) && CLIENT_MESSAGES.has(message.type)) {
-      const { id } = message
-      if (id === undefined || (typeof id === 'string' && id.length <= maxIdLength)) return
+      const { id, type } = message
+      const isPing = type === 'ping' || type === 'pong'
+      const fits = !isPing || Buffer.byteLength(text) <= maxPingBytes
+      if (fits && (id === undefined || (typeof id === 'string' && id.length <= maxIdLength))) return
     }
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error

@@ -54,6 +54,7 @@ export const LIVE_CLOSES = {
   badRequest: { code: 4400, reason: 'Invalid message received' },
   unauthorized: { code: 4401, reason: 'Unauthorized' },
   forbidden: { code: 4403, reason: 'Forbidden' },
+  idInUse: { code: 4409, reason: 'Subscriber already exists' },
   tooManyMessages: { code: 4429, reason: 'Too many messages' },
   tooManyConnections: { code: 4429, reason: 'Too many connections' },
   slow: { code: 1013, reason: 'Slow reader' },

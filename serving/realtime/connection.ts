@@ -25,10 +25,8 @@ export class Connection implements Subscriber {
   session: Session
   heartbeat: HeartbeatState
   controlFrames: InboundBudget
-  /** Its slot among the connections of the process and its address. */
+  /** Its slot among the connections of the process, its address and its organization. */
   readonly admissionSlot: AdmissionSlot
-  /** Organization whose connections it is counted among; null = not connected yet. */
-  orgId: string | null = null
   /** Messages that came in while connect waits for freshness, and their length; null = none is waiting. */
   backlog: { readonly messages: Uint8Array[]; length: number } | null = null
   #congested = false

@@ -76,9 +76,8 @@ export interface SessionEnv {
   readonly chains: ReadonlySet<string>
   /** Freshness for the connect reply; chains without data are left out. */
   readonly freshness: Readonly<Record<string, ChainFreshness>>
-  readonly connectionLimit: number
-  /** Open connections of an organization, this one not counted. */
-  connectionsOf(orgId: string): number
+  /** True where another connection of the organization fits. */
+  hasRoomFor(orgId: string): boolean
   authenticate(credentials: Credentials): Principal | Fault | undefined
   /** Current top of a recoverable channel; null = the channel is plain. */
   positionOf(channel: Channel): Position | null

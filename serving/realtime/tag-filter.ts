@@ -57,7 +57,10 @@ export const tagFilterExpression = (node: unknown, maxBytes: number): string => 
 const writeNode = (out: BoundedText, node: unknown, depth: number): void => {
   if (!isObject(node) || depth > MAX_DEPTH) throw new InvalidTagFilter('not a filter')
   const { op = '' } = node
-  if (op === '') return writeLeaf(out, node)
+  if (op === '') {
+    writeLeaf(out, node)
+    return
+  }
   const nodes = Array.isArray(node.nodes) ? node.nodes : []
   const isList = op === 'and' || op === 'or'
   if (nodes.length === 0 || !(isList || (op === 'not' && nodes.length === 1)))

@@ -8,6 +8,7 @@ import { createMeter } from '../../serving/billing/meter.ts'
 import { createLiveConnections } from '../../serving/graphql/live/connections.ts'
 import { LIVE_LIMITS } from '../../serving/graphql/live/limits.ts'
 import type { Principal } from '../../serving/interfaces.ts'
+import { AdmissionControl } from '../../serving/realtime/admission.ts'
 import type { Socket } from '../../serving/realtime/socket.ts'
 import { until } from '../support/until.ts'
 
@@ -41,8 +42,11 @@ const startConnections = () => {
       docsUrl: 'https://docs.example',
     },
     limits: LIVE_LIMITS,
-    admission: { connections: 10, pendingPerAddress: 5 },
-    connectionLimit: 5,
+    admission: new AdmissionControl({
+      connections: 10,
+      pendingPerAddress: 5,
+      connectionsPerOrg: 5,
+    }),
     boundary: makeErrorBoundary({ surface: 'streams', metrics, log: makeSilentLogger(), nowMs }),
     metrics,
     nowMs,

@@ -20,7 +20,7 @@ interface Operation {
   over: Promise<void>
 }
 
-/** The library knows an operation by its id alone: two of one id at a time would end each other, or leave one that nobody can end. */
+/** The library knows an operation by its id alone: two of one id at a time would end each other, or leave one that has no id to end it by. */
 export const createOperations = (): Operations => {
   const byId = new Map<string, Operation>()
   const runAfter = async (

@@ -39,6 +39,7 @@ import type { Guard } from '../../serving/interfaces.ts'
 import { openJobStore } from '../../serving/jobs/job-store.ts'
 import { type PayPerCallDeps, startPayPerCall } from '../../serving/payments/start.ts'
 import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
+import { createAdmission } from '../../serving/realtime/admission.ts'
 import { startRealtimeServer } from '../../serving/realtime/server.ts'
 import type { Infra, LogInfra } from './infra.ts'
 import { nodeUrls } from './node-source.ts'
@@ -282,14 +283,19 @@ const openOrganizations = async (
 /** Sockets of streams and GraphQL subscriptions, on the port behind that of HTTP. */
 const startStreams = async (
   { config, lifecycle, ownPorts }: ServiceDeps,
-  streams: Omit<Parameters<typeof startRealtimeServer>[0], 'host' | 'port' | 'routes'> &
-    Omit<Parameters<typeof startSubscriptions>[0], 'engine' | 'progress'>,
+  streams: Omit<
+    Parameters<typeof startRealtimeServer>[0],
+    'host' | 'port' | 'routes' | 'admission'
+  > &
+    Omit<Parameters<typeof startSubscriptions>[0], 'engine' | 'progress' | 'admission'>,
   { engine, httpPort }: { readonly engine: GraphqlEngine; readonly httpPort: number },
 ) => {
   const progress = createStoreProgress(streams.bus, config)
-  const subscriptions = await startSubscriptions({ ...streams, engine, progress })
+  const admission = createAdmission(config)
+  const subscriptions = await startSubscriptions({ ...streams, admission, engine, progress })
   const realtime = await startRealtimeServer({
     ...streams,
+    admission,
     routes: [subscriptions.route],
     host: config.host,
     port: config.port === 0 ? 0 : httpPort + 1,

@@ -305,13 +305,14 @@ export const Settings = Type.Object({
     maximum: 1_000_000,
     default: 20,
     description:
-      'Maximum WebSocket connections per organization and process; excess connections are closed with 3504',
+      'Maximum WebSocket connections per organization and process, streams and GraphQL subscriptions together; excess connections are closed with 3504 or 4429',
   }),
   wsConnections: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
     default: 20_000,
-    description: 'Maximum WebSocket connections per process; excess connections get status 503',
+    description:
+      'Maximum WebSocket connections per process, streams and GraphQL subscriptions together; excess connections get status 503',
   }),
   wsPendingPerAddress: Type.Integer({
     minimum: 1,

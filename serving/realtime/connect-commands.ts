@@ -35,7 +35,7 @@ export const connect: CommandHandler = (session, call, env) => {
   if (principal instanceof Fault) return rejectConnect(session, call, principal)
   const expiredMs = principal.expiresAtMs ?? Number.POSITIVE_INFINITY
   if (expiredMs <= env.nowMs) return rejectExpired(session, call)
-  if (env.connectionsOf(principal.orgId) >= env.connectionLimit) {
+  if (!env.hasRoomFor(principal.orgId)) {
     return { session, close: CLOSE_FRAMES.connectionLimit }
   }
   const chains = freshnessBody(env.freshness)

@@ -4,12 +4,8 @@ import type { AdmissionSlot } from './admission.ts'
 import { ConflatedPushes } from './conflation.ts'
 import type { Push, Subscriber } from './fanout.ts'
 import { FRAME_CODECS, type Frame, type FrameCodec } from './frame-codec.ts'
-import {
-  type ControlFrameBudget,
-  type HeartbeatState,
-  initialControlBudget,
-  initialHeartbeat,
-} from './heartbeat.ts'
+import { type HeartbeatState, initialHeartbeat } from './heartbeat.ts'
+import { CONTROL_FRAME_RATE, fullBudget, type InboundBudget } from './inbound-rates.ts'
 import { CLOSE_FRAMES, type CloseFrame } from './protocol.ts'
 import type { Session } from './session.ts'
 import type { Socket } from './socket.ts'
@@ -28,11 +24,9 @@ export class Connection implements Subscriber {
   readonly socket: Socket
   session: Session
   heartbeat: HeartbeatState
-  controlFrames: ControlFrameBudget
-  /** Its slot among the connections of the process and its address. */
+  controlFrames: InboundBudget
+  /** Its slot among the connections of the process, its address and its organization. */
   readonly admissionSlot: AdmissionSlot
-  /** Organization whose connections it is counted among; null = not connected yet. */
-  orgId: string | null = null
   /** Messages that came in while connect waits for freshness, and their length; null = none is waiting. */
   backlog: { readonly messages: Uint8Array[]; length: number } | null = null
   #congested = false
@@ -63,7 +57,7 @@ export class Connection implements Subscriber {
     this.socket = socket
     this.session = session
     this.heartbeat = initialHeartbeat(nowMs(), random)
-    this.controlFrames = initialControlBudget(nowMs())
+    this.controlFrames = fullBudget(CONTROL_FRAME_RATE, nowMs())
     this.#nowMs = nowMs
     this.#onSlow = onSlow
     this.#boundary = boundary

@@ -5,18 +5,18 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { isRevoked } from '../auth/is-revoked.ts'
 import type { ChainFreshness, Guard, Meter, RevokedCredential } from '../interfaces.ts'
-import { AdmissionControl, type AdmissionLimits, type ConnectionRefusal } from './admission.ts'
+import type { AdmissionControl, ConnectionRefusal } from './admission.ts'
 import type { Channel } from './channel-name.ts'
 import { commandCredentials } from './connect-commands.ts'
 import { Connection } from './connection.ts'
 import { runCommand } from './dispatch-command.ts'
 import type { Frame } from './frame-codec.ts'
-import { nextHeartbeatAction, takeControlToken, withPingSent } from './heartbeat.ts'
+import { nextHeartbeatAction, withPingSent } from './heartbeat.ts'
 import type { Hub } from './hub.ts'
+import { COMMAND_RATE, CONTROL_FRAME_RATE, takeToken } from './inbound-rates.ts'
 import {
   CLOSE_FRAMES,
   type CloseFrame,
-  COMMAND_BURST,
   type Command,
   type Reply,
   UNSUBSCRIBE_REASONS,
@@ -34,9 +34,7 @@ export interface ConnectionRegistryOptions {
   /** Newest freshness of every chain with data; does not fail, does not hang. */
   readonly freshness: () => Promise<Readonly<Record<string, ChainFreshness>>>
   readonly chains: ReadonlySet<string>
-  /** Connections of one organization in this process. */
-  readonly connectionLimit: number
-  readonly limits: AdmissionLimits
+  readonly admission: AdmissionControl
   /** See `SessionEnv.longNames`. */
   readonly longNames: boolean
   /** See `SessionEnv.deltas`. */
@@ -51,7 +49,7 @@ export interface ConnectionRegistryOptions {
 /** Thousandths of a CU per payload byte: 0.005 CU. */
 const MILLI_UNITS_PER_BYTE = 5
 /** Messages that may wait for the connect reply: clients send each subscription in a message of its own without waiting. */
-const MAX_BACKLOG = COMMAND_BURST
+const MAX_BACKLOG = COMMAND_RATE.burst
 /** Bytes of the messages that may wait. */
 const MAX_BACKLOG_BYTES = 256 * 1_024
 /** Replies in one frame, where the client splits frames. */
@@ -69,13 +67,10 @@ interface Prepared extends Pick<SessionEnv, 'freshness'> {
 export class ConnectionRegistry {
   readonly #options: ConnectionRegistryOptions
   readonly #bySocket = new Map<Socket, Connection>()
-  readonly #connectionsByOrg = new Map<string, number>()
-  readonly #admission: AdmissionControl
   readonly #filters = createFilterCompiler()
 
   constructor(options: ConnectionRegistryOptions) {
     this.#options = options
-    this.#admission = new AdmissionControl(options.limits)
   }
 
   get size(): number {
@@ -84,13 +79,13 @@ export class ConnectionRegistry {
 
   /** What to answer to an upgrade from the address; undefined where another connection fits. */
   refusal(address: string): ConnectionRefusal | undefined {
-    return this.#admission.refusal(address)
+    return this.#options.admission.refusal(address)
   }
 
   open(socket: Socket, { credentials, encoding, framePings, address }: ConnectionContext): void {
-    const { nowMs, random, metrics, boundary } = this.#options
+    const { nowMs, random, metrics, boundary, admission } = this.#options
     // Asked again: many upgrades may have been decided at the same time.
-    if (this.#admission.refusal(address) !== undefined) {
+    if (admission.refusal(address) !== undefined) {
       const { code, reason } = CLOSE_FRAMES.tooManyRequests
       socket.close(code, reason)
       return
@@ -101,7 +96,7 @@ export class ConnectionRegistry {
       nowMs: nowMs(),
     })
     const onSlow = (connection: Connection): void => this.#reconcile(connection)
-    const admissionSlot = this.#admission.opened(address)
+    const admissionSlot = admission.opened(address)
     const connectionOptions = { nowMs, random, onSlow, admissionSlot, boundary }
     const connection = new Connection(socket, session, connectionOptions)
     this.#bySocket.set(socket, connection)
@@ -121,7 +116,7 @@ export class ConnectionRegistry {
     if (connection?.open !== true) return
     const nowMs = this.#options.nowMs()
     connection.heartbeat = { ...connection.heartbeat, seenMs: nowMs }
-    connection.controlFrames = takeControlToken(connection.controlFrames, nowMs)
+    connection.controlFrames = takeToken(connection.controlFrames, CONTROL_FRAME_RATE, nowMs)
     if (connection.controlFrames.tokens < 0) connection.close(CLOSE_FRAMES.tooManyRequests)
   }
 
@@ -144,7 +139,6 @@ export class ConnectionRegistry {
     this.#bySocket.delete(socket)
     connection.markClosed()
     connection.admissionSlot.closed()
-    if (connection.orgId !== null) this.#count(connection.orgId, -1)
     metrics.socketConnections.set(this.size)
     metrics.socketSubscriptions.dec(connection.session.channels.size)
     for (const channel of connection.session.channels.values()) {
@@ -308,9 +302,7 @@ export class ConnectionRegistry {
   #apply(connection: Connection, effect: Effect): void {
     const { hub } = this.#options
     if (effect.type === 'admit') {
-      connection.admissionSlot.accepted()
-      connection.orgId = effect.principal.orgId
-      this.#count(effect.principal.orgId, 1)
+      connection.admissionSlot.accepted(effect.principal.orgId)
     } else if (effect.type === 'bill') connection.billRead(effect.bytes)
     else if (effect.type === 'join') {
       connection.billRead(effect.recoveredBytes)
@@ -322,13 +314,12 @@ export class ConnectionRegistry {
   }
 
   #sessionEnv({ freshness, unchecked }: Prepared): SessionEnv {
-    const { hub, guard, meter, nowMs, chains, connectionLimit } = this.#options
+    const { hub, guard, meter, nowMs, chains, admission } = this.#options
     return {
       nowMs: nowMs(),
       chains,
       freshness,
-      connectionLimit,
-      connectionsOf: (orgId) => this.#connectionsByOrg.get(orgId) ?? 0,
+      hasRoomFor: (orgId) => admission.hasRoomFor(orgId),
       authenticate: (credentials) =>
         unchecked ?? checkQuota(guard.authenticate(credentials), meter),
       positionOf: (channel) => hub.positionOf(channel),
@@ -338,12 +329,6 @@ export class ConnectionRegistry {
       deltas: this.#options.deltas,
       historyOf: (channel, query) => hub.historyOf(channel, query),
     }
-  }
-
-  #count(orgId: string, change: number): void {
-    const count = (this.#connectionsByOrg.get(orgId) ?? 0) + change
-    if (count > 0) this.#connectionsByOrg.set(orgId, count)
-    else this.#connectionsByOrg.delete(orgId)
   }
 
   #reconcile(connection: Connection): void {

@@ -1,9 +1,9 @@
 import { validateBody } from './command-fields.ts'
 import { connect, refresh } from './connect-commands.ts'
 import { history } from './history-command.ts'
+import { COMMAND_RATE, takeToken } from './inbound-rates.ts'
 import {
   CLOSE_FRAMES,
-  COMMAND_BURST,
   type Command,
   errorReply,
   FLOOD_DEBT,
@@ -21,13 +21,10 @@ import {
 } from './session.ts'
 import { subscribe, unsubscribe } from './subscribe-commands.ts'
 
-/** Commands that a connection may send each second once its burst is used. */
-const COMMANDS_PER_SECOND = 50
-
 /** Runs one command: the next session, at most one reply, and what the shell must do. */
 export const runCommand = (before: Session, command: Command, env: SessionEnv): CommandResult => {
   if (before.phase === 'rejected') return { session: before }
-  const session = { ...before, bucket: takeCommandToken(before.bucket, env.nowMs) }
+  const session = { ...before, bucket: takeToken(before.bucket, COMMAND_RATE, env.nowMs) }
   if (session.bucket.tokens < -FLOOD_DEBT) return { session, close: CLOSE_FRAMES.tooManyRequests }
   const tooMany = session.bucket.tokens < 0
   if (command.kind === 'legacy-ping') {
@@ -47,11 +44,6 @@ export const runCommand = (before: Session, command: Command, env: SessionEnv): 
 
 /** A connection whose credential cannot be read has nothing to continue with. */
 const CREDENTIAL_METHODS: ReadonlySet<Method> = new Set(['connect', 'refresh'])
-
-const takeCommandToken = (bucket: Session['bucket'], nowMs: number): Session['bucket'] => {
-  const refilled = (Math.max(0, nowMs - bucket.atMs) / 1_000) * COMMANDS_PER_SECOND
-  return { tokens: Math.min(COMMAND_BURST, bucket.tokens + refilled) - 1, atMs: nowMs }
-}
 
 const alwaysError =
   (error: ProtocolError): CommandHandler =>

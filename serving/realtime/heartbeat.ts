@@ -13,31 +13,6 @@ export interface HeartbeatState {
   readonly rejectedMs: number
 }
 
-/** WebSocket pings and pongs that a client may send at once, and each second after that: one in 25 s is usual. */
-const CONTROL_FRAME_BURST = 100
-const CONTROL_FRAMES_PER_SECOND = 10
-
-/** WebSocket pings and pongs that a client may still send, as of `atMs`. */
-export interface ControlFrameBudget {
-  readonly tokens: number
-  readonly atMs: number
-}
-
-/** The budget of a connection that was just opened. */
-export const initialControlBudget = (nowMs: number): ControlFrameBudget => ({
-  tokens: CONTROL_FRAME_BURST,
-  atMs: nowMs,
-})
-
-/** The budget after one more ping or pong; below 0 = too many. */
-export const takeControlToken = (
-  { tokens, atMs }: ControlFrameBudget,
-  nowMs: number,
-): ControlFrameBudget => {
-  const back = (Math.max(0, nowMs - atMs) / 1_000) * CONTROL_FRAMES_PER_SECOND
-  return { tokens: Math.min(CONTROL_FRAME_BURST, tokens + back) - 1, atMs: nowMs }
-}
-
 /** No connect within this time after the upgrade. */
 const CONNECT_TIMEOUT_MS = 10_000
 /** Silence after which a connection counts as dead. */

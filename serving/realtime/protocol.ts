@@ -1,14 +1,14 @@
+import { COMMAND_RATE } from './inbound-rates.ts'
+
 /** What clients and server say to each other in the Centrifuge protocol, version 2, whatever it is written in. */
 
 /** Largest inbound message. */
 export const MAX_INBOUND_BYTES = 102_400
 
-/** Commands of one connection at once. */
-export const COMMAND_BURST = 300
 /** Refused commands until the connection is closed for flooding. */
 export const FLOOD_DEBT = 100
 /** Commands of one message that are read. The last of them is over burst and debt, so it closes the connection anyway. */
-export const MAX_COMMANDS = COMMAND_BURST + FLOOD_DEBT + 1
+export const MAX_COMMANDS = COMMAND_RATE.burst + FLOOD_DEBT + 1
 
 /** Payload bytes that are read for one connection at once, by history and recovery: as much as its queue may hold. */
 export const READ_BURST_BYTES = 1_024 * 1_024

@@ -110,7 +110,7 @@ export const requestedFilter = ({ filter, data, tf }: Body): string | undefined 
 
 const tagFilterText = (node: unknown): string | undefined => {
   try {
-    return tagFilterExpression(node)
+    return tagFilterExpression(node, MAX_FILTER_BYTES)
   } catch (error) {
     if (error instanceof InvalidTagFilter) return undefined
     throw error

@@ -10,6 +10,7 @@ import type { Metrics } from '../../core/ops/metrics.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { ChainFreshness, FreshnessReader, Guard, Meter } from '../interfaces.ts'
 import { createLimitedReads, type ReadStore } from '../queries/limited-reads.ts'
+import type { AdmissionControl } from './admission.ts'
 import { startBusSubscriber } from './bus-subscriber.ts'
 import { MAX_QUEUED_BYTES } from './connection.ts'
 import { ConnectionRegistry } from './connections.ts'
@@ -38,9 +39,7 @@ export interface RealtimeOptions {
     | 'wsLongNames'
     | 'wsDelta'
     | 'wsAllowedOrigins'
-    | 'wsConnectionsPerAccount'
     | 'wsConnections'
-    | 'wsPendingPerAddress'
     | 'trustedProxies'
     | 'chainExtra'
     | 'docsUrl'
@@ -57,6 +56,8 @@ export interface RealtimeOptions {
   readonly random?: () => number
   /** Default: uWebSockets.js where its binary loads, else `ws`. */
   readonly transport?: Transport
+  /** Counts the connections of the port; the routes count theirs with it too. */
+  readonly admission: AdmissionControl
   /** Surfaces on other paths of the same port. */
   readonly routes?: readonly SocketRoute[]
 }
@@ -97,8 +98,6 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     hub,
     freshness: () => readFreshness(options),
     chains: new Set(chains),
-    connectionLimit: config.wsConnectionsPerAccount,
-    limits: { connections: config.wsConnections, pendingPerAddress: config.wsPendingPerAddress },
     longNames: config.wsLongNames === 'auto',
     deltas: config.wsDelta === 'auto',
     boundary,

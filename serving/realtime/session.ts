@@ -3,9 +3,9 @@ import type { ChannelRow } from '../../schemas/channels.ts'
 import type { ChainFreshness, Credentials, Principal } from '../interfaces.ts'
 import type { Channel } from './channel-name.ts'
 import type { Encoding } from './frame-codec.ts'
+import { COMMAND_RATE, fullBudget, type InboundBudget } from './inbound-rates.ts'
 import {
   type CloseFrame,
-  COMMAND_BURST,
   type Command,
   errorReply,
   type ProtocolError,
@@ -29,7 +29,7 @@ export interface Session {
   /** `connect.name`: js, go and python split frames by newline. */
   readonly name: string
   readonly channels: ReadonlyMap<string, Channel>
-  readonly bucket: { readonly tokens: number; readonly atMs: number }
+  readonly bucket: InboundBudget
   /** Payload bytes that may still be read, or filtered, for it from what is kept, as of `atMs`. */
   readonly reads: { readonly bytes: number; readonly atMs: number }
 }
@@ -80,9 +80,8 @@ export interface SessionEnv {
   readonly chains: ReadonlySet<string>
   /** Freshness for the connect reply; chains without data are left out. */
   readonly freshness: Readonly<Record<string, ChainFreshness>>
-  readonly connectionLimit: number
-  /** Open connections of an organization, this one not counted. */
-  connectionsOf(orgId: string): number
+  /** True where another connection of the organization fits. */
+  hasRoomFor(orgId: string): boolean
   authenticate(credentials: Credentials): Principal | Fault | undefined
   /** Current top of a recoverable channel; null = the channel is plain. */
   positionOf(channel: Channel): Position | null
@@ -144,7 +143,7 @@ export const createSession = (
   principal: null,
   name: '',
   channels: new Map(),
-  bucket: { tokens: COMMAND_BURST, atMs: nowMs },
+  bucket: fullBudget(COMMAND_RATE, nowMs),
   reads: { bytes: READ_BURST_BYTES, atMs: nowMs },
 })
 

@@ -205,6 +205,9 @@ const writeRejection = (duplex: Duplex, { status, headers, body }: RejectedUpgra
   duplex.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`)
 }
 
+/** Frames of a client that were on their way when it was closed. */
+const MAX_FRAMES_AFTER_CLOSE = 1_000
+
 const attachSocket = <Context>(
   ws: WebSocket,
   socket: WsSocket,
@@ -217,15 +220,24 @@ const attachSocket = <Context>(
   const { context, events, options } = handlers
   const run = (kind: BoundaryReason, work: () => void): void =>
     options.boundary.run(kind, work, () => events.failed(socket))
-  ws.on('message', (data) => run('message', () => events.message(socket, messageBytes(data))))
+  let ignored = 0
+  /** The library reads on until the close is answered: what comes by then is not handled, and much of it ends the connection. */
+  const receive = (kind: BoundaryReason, work: () => void): void => {
+    if (ws.readyState === WebSocket.OPEN) run(kind, work)
+    else {
+      ignored += 1
+      if (ignored > MAX_FRAMES_AFTER_CLOSE) ws.terminate()
+    }
+  }
+  ws.on('message', (data) => receive('message', () => events.message(socket, messageBytes(data))))
   ws.on('ping', (data) =>
-    run('control', () => {
+    receive('control', () => {
       events.alive(socket)
       // A client that pings and never reads must not fill the memory with pongs.
       if (socket.buffered() <= options.maxQueuedBytes) ws.pong(data)
     }),
   )
-  ws.on('pong', () => run('control', () => events.alive(socket)))
+  ws.on('pong', () => receive('control', () => events.alive(socket)))
   ws.on('error', () => ws.terminate())
   ws.on('close', () =>
     run('close', () => {

@@ -165,6 +165,10 @@ for (const transport of TRANSPORTS) {
       for (const filter of ['meta.ba >', 'nothing > 1', '1 + 1', 'x'.repeat(5_000), 7]) {
         assert.match(await subscribe(raw, TRADES, { filter }), /"code":107,"message":"bad request"/)
       }
+      for (const count of [9, 45_000]) {
+        const key = Array.from({ length: count }, () => 'a').join('.')
+        assert.match(await subscribe(raw, TRADES, { tf: { key, cmp: 'ex' } }), /"code":107/)
+      }
       await subscribe(raw, CANDLES, { filter: 'meta.zzz > 1 || meta.r + 1 > 2' })
       const plain = await connected()
       await subscribe(plain, CANDLES, {})

@@ -111,6 +111,12 @@ test('frames that are not messages close with 4400 and nothing else', async () =
   await until(async () => (await openSubscriptions(stack.metrics)) === 0)
 })
 
+test('an anonymous connection that sends many WebSocket pings is closed with 4429', async () => {
+  const client = await connect()
+  for (let sent = 0; sent < 150; sent += 1) client.socket.ping()
+  assert.equal(await client.closed, 4429)
+})
+
 test('upgrades without the subprotocol, or with a wrong credential, are refused', async () => {
   const status = async (
     protocol: string | undefined,

@@ -10,9 +10,11 @@ import { PROTOBUF_FRAMES } from '../../serving/realtime/protobuf-frames.ts'
 import { MAX_COMMANDS } from '../../serving/realtime/protocol.ts'
 import { requestedFilter } from '../../serving/realtime/publication-filter.ts'
 
-const COMMAND = protobuf
-  .loadSync(fileURLToPath(new URL('../../schemas/proto/centrifuge.proto', import.meta.url)))
-  .lookupType('centrifuge.Command')
+const SCHEMA = protobuf.loadSync(
+  fileURLToPath(new URL('../../schemas/proto/centrifuge.proto', import.meta.url)),
+)
+const COMMAND = SCHEMA.lookupType('centrifuge.Command')
+const FILTER_NODE = SCHEMA.lookupType('centrifuge.FilterNode')
 const encode = (command: object): Uint8Array => COMMAND.encodeDelimited(command).finish()
 
 const texts = fc.string({ unit: 'grapheme', maxLength: 40 })
@@ -114,4 +116,27 @@ test('a tag filter nested too deep is ignored, and the rest of the command is pa
   assert.ok(command?.kind === 'call')
   assert.equal(command.body.channel, 'c')
   assert.equal(requestedFilter(command.body), undefined)
+})
+
+test('a tag filter whose key is too long or too deep is refused in both encodings', () => {
+  const names = (count: number): string => Array.from({ length: count }, () => 'a').join('.')
+  for (const [key, isFilter] of [
+    [names(8), true],
+    [names(9), false],
+    [names(40_000), false],
+    ['k'.repeat(300), false],
+  ] as const) {
+    const cmp = 'ex'
+    const filter = FILTER_NODE.encode({ key, cmp }).finish()
+    const commands = [
+      PROTOBUF_FRAMES.parse(encode({ id: 1, subscribe: { channel: 'c', filter } })),
+      JSON_FRAMES.parse(
+        Buffer.from(JSON.stringify({ id: 1, subscribe: { channel: 'c', tf: { key, cmp } } })),
+      ),
+    ]
+    for (const command of commands.map((parsed) => parsed?.[0])) {
+      assert.ok(command?.kind === 'call')
+      assert.equal(requestedFilter(command.body) !== undefined, isFilter, key.slice(0, 40))
+    }
+  }
 })

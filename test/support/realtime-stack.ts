@@ -16,6 +16,7 @@ import { createOrganizations, type Organizations } from '../../serving/auth/orga
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import type { FreshnessReader } from '../../serving/interfaces.ts'
 import type { ReadStore } from '../../serving/queries/limited-reads.ts'
+import { createAdmission } from '../../serving/realtime/admission.ts'
 import { type RealtimeServer, startRealtimeServer } from '../../serving/realtime/server.ts'
 
 /** Addresses of the synthetic market; TOKEN is keyed by itself, USDC is a listed quote. */
@@ -138,6 +139,7 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
     },
     meter,
     serve: async ({ transport, env = {}, port = 0, tls } = {}) => {
+      const config = loadConfig(env)
       const server = await startRealtimeServer({
         bus,
         codec,
@@ -146,7 +148,8 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
         freshness: FIXED_FRESHNESS,
         warehouse: EMPTY_WAREHOUSE,
         chains: ['eth'],
-        config: loadConfig(env),
+        config,
+        admission: createAdmission(config),
         host: '127.0.0.1',
         port,
         metrics,

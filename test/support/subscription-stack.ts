@@ -14,6 +14,7 @@ import { createFreshnessReader } from '../../serving/chain-freshness.ts'
 import { createGraphqlEngine } from '../../serving/graphql/engine.ts'
 import type { LiveLimits } from '../../serving/graphql/live/limits.ts'
 import { startSubscriptions } from '../../serving/graphql/live/subscriptions.ts'
+import { createAdmission } from '../../serving/realtime/admission.ts'
 import { startRealtimeServer } from '../../serving/realtime/server.ts'
 import { startApi, type TestApi } from './api-stack.ts'
 import { inBlock, swapRow } from './documented/content.ts'
@@ -98,10 +99,12 @@ export const startSubscriptionStack = async ({
   transport,
   limits,
   chains = ['eth'],
+  env = {},
 }: {
   readonly transport?: 'uws' | 'ws'
   readonly chains?: readonly ChainId[]
   readonly limits?: Partial<LiveLimits>
+  readonly env?: Readonly<Record<string, string>>
 } = {}): Promise<SubscriptionStack> => {
   const plans = { ...PLANS, selfhost: { requestsPerSecond: 100_000, unitsPerMonth: null } }
   const meter = createMeter({ plans: { ...plans, free: { ...PLANS.free, unitsPerMonth: 50 } } })
@@ -156,7 +159,7 @@ export const startSubscriptionStack = async ({
     chains,
     meter: counted,
     guard: organizations.guard,
-    config: loadConfig({}),
+    config: loadConfig(env),
     log: makeSilentLogger(),
     nowMs: Date.now,
     freshness: createFreshnessReader(warehouse, chains),
@@ -170,7 +173,7 @@ export const startSubscriptionStack = async ({
   const closing: (() => Promise<void>)[] = []
   const serve = async (): Promise<SubscriptionServer> => {
     const metrics = makeMetrics()
-    const deps = { ...shared, metrics }
+    const deps = { ...shared, metrics, admission: createAdmission(shared.config) }
     const engine = createGraphqlEngine(deps)
     const subscriptions = await startSubscriptions({
       ...deps,

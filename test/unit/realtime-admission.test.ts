@@ -5,24 +5,33 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { AdmissionControl } from '../../serving/realtime/admission.ts'
 
-test('admission counts pending connections by address, open ones in total, and each call once', () => {
-  const admission = new AdmissionControl({ connections: 3, pendingPerAddress: 2 })
+test('admission counts pending connections by address, accepted ones by organization, open ones in total, and each call once', () => {
+  const admission = new AdmissionControl({
+    connections: 3,
+    pendingPerAddress: 2,
+    connectionsPerOrg: 2,
+  })
   const first = admission.opened('a')
   const second = admission.opened('a')
   assert.equal(admission.refusal('a')?.fault.faultName, 'RATE_LIMIT')
   assert.equal(admission.refusal('b'), undefined)
-  first.accepted()
-  first.accepted()
+  first.accepted('org')
+  first.accepted('org')
+  assert.ok(admission.hasRoomFor('org'))
   assert.equal(admission.refusal('a'), undefined)
   const third = admission.opened('b')
   assert.equal(admission.refusal('c')?.fault.faultName, 'SERVER_BUSY')
+  third.accepted('org')
+  assert.ok(!admission.hasRoomFor('org'))
+  assert.ok(admission.hasRoomFor('other'))
   second.closed()
   second.closed()
-  second.accepted()
+  second.accepted('other')
   assert.equal(admission.refusal('c'), undefined)
   first.closed()
   third.closed()
   assert.equal(admission.pendingAddresses, 0)
+  assert.equal(admission.organizations, 0)
 })
 
 test('the error boundary counts every error, logs one per second and kind, and survives errors of its handler', async () => {

@@ -7,6 +7,7 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
 import type { Credentials, Guard, Principal } from '../../serving/interfaces.ts'
+import { AdmissionControl } from '../../serving/realtime/admission.ts'
 import { ConnectionRegistry } from '../../serving/realtime/connections.ts'
 import { Hub } from '../../serving/realtime/hub.ts'
 import { CLOSE_FRAMES } from '../../serving/realtime/protocol.ts'
@@ -73,8 +74,11 @@ const openConnections = (guard: Partial<Guard> = {}) => {
     meter: createMeter({ nowMs }),
     freshness: async () => ({}),
     chains: new Set(['eth']),
-    connectionLimit: 1,
-    limits: { connections: 10, pendingPerAddress: PENDING_PER_ADDRESS },
+    admission: new AdmissionControl({
+      connections: 10,
+      pendingPerAddress: PENDING_PER_ADDRESS,
+      connectionsPerOrg: 1,
+    }),
     longNames: true,
     deltas: false,
     boundary: makeErrorBoundary({ surface: 'streams', metrics, log, nowMs }),

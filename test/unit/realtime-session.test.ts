@@ -29,8 +29,7 @@ const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
   nowMs: 1_000_000,
   chains: new Set(['eth']),
   freshness: {},
-  connectionLimit: 2,
-  connectionsOf: () => 0,
+  hasRoomFor: () => true,
   authenticate: () => PRINCIPAL,
   positionOf: (channel) => (channel.row.recoverable ? { epoch: 'E1', offset: 8_192 } : null),
   recover: () => ({
@@ -109,7 +108,7 @@ test('connect replies and close codes for each credential', () => {
     [{ authenticate: () => fault('UNAUTHORIZED', 'invalid_api_key') }, 3500],
     [{ authenticate: () => fault('FORBIDDEN', 'suspended') }, 3500],
     [{ authenticate: () => fault('FORBIDDEN', 'quota_exhausted') }, 4503],
-    [{ connectionsOf: () => 2 }, 3504],
+    [{ hasRoomFor: () => false }, 3504],
   ]
   for (const [more, expected] of cases) {
     const { reply, close } = run(fresh(), connect, world(more))

@@ -346,6 +346,34 @@ test('a subscription has one filter at a time, and an invalid tag filter is refu
   }
 })
 
+/** A leaf that counts how often it is read. */
+const countedLeaf = (reads: { count: number }): object => ({
+  get key() {
+    reads.count += 1
+    return 'r'
+  },
+  cmp: 'ex',
+})
+
+test('a tag filter is bounded in its keys, its values and its text, and not read beyond that', () => {
+  const names = (count: number): string => Array.from({ length: count }, () => 'a').join('.')
+  const refused: readonly object[] = [
+    { key: names(9), cmp: 'ex' },
+    { key: 'k'.repeat(300), cmp: 'ex' },
+    { key: 'r', cmp: 'eq', val: 'x'.repeat(4_100) },
+    { key: 'r', cmp: 'in', vals: Array.from({ length: 500 }, () => 'value') },
+    { key: 'r', cmp: 'nin', vals: ['1m', 5] },
+    { op: 'or', nodes: Array.from({ length: 500 }, () => ({ key: 'r', cmp: 'ex' })) },
+  ]
+  for (const tf of refused)
+    assert.equal(requestedFilter({ tf }), undefined, JSON.stringify(tf).slice(0, 60))
+  assert.notEqual(requestedFilter({ tf: { key: names(8), cmp: 'nex' } }), undefined)
+  const reads = { count: 0 }
+  const nodes = Array.from({ length: 5_000 }, () => countedLeaf(reads))
+  assert.equal(requestedFilter({ tf: { op: 'and', nodes } }), undefined)
+  assert.ok(reads.count < 500, `${reads.count} leaves were read`)
+})
+
 test('a stream filter throws on no input', () => {
   const filter: PublicationFilter | undefined = filters.compile(
     channelRow('dex-candle'),

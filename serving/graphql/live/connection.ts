@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Principal } from '../../interfaces.ts'
 import type { AdmissionSlot } from '../../realtime/admission.ts'
+import {
+  COMMAND_RATE,
+  CONTROL_FRAME_RATE,
+  fullBudget,
+  type InboundBudget,
+  takeToken,
+} from '../../realtime/inbound-rates.ts'
 import type { Socket } from '../../realtime/socket.ts'
 import { ConnectionClosed, LIVE_CLOSES, type LiveClose, type LiveLimits } from './limits.ts'
 import type { LiveSession } from './ws-protocol.ts'
@@ -31,6 +38,8 @@ export class LiveConnection {
   seenMs: number
   pingedMs: number
   #pendingMessages = 0
+  #messages: InboundBudget
+  #controlFrames: InboundBudget
   #closedMs: number | undefined
 
   constructor(
@@ -52,10 +61,29 @@ export class LiveConnection {
     this.#events = events
     this.seenMs = nowMs
     this.pingedMs = nowMs
+    this.#messages = fullBudget(COMMAND_RATE, nowMs)
+    this.#controlFrames = fullBudget(CONTROL_FRAME_RATE, nowMs)
   }
 
   get open(): boolean {
     return this.#closedMs === undefined
+  }
+
+  /** A message came in, of whatever content. False where it is not to be read: the connection is over, or too many came. */
+  takesMessage(nowMs: number): boolean {
+    if (!this.open) return false
+    this.seenMs = nowMs
+    this.#messages = takeToken(this.#messages, COMMAND_RATE, nowMs)
+    if (this.#messages.tokens < 0) this.close(LIVE_CLOSES.tooManyMessages)
+    return this.open
+  }
+
+  /** A WebSocket-level ping or pong came in. */
+  alive(nowMs: number): void {
+    if (!this.open) return
+    this.seenMs = nowMs
+    this.#controlFrames = takeToken(this.#controlFrames, CONTROL_FRAME_RATE, nowMs)
+    if (this.#controlFrames.tokens < 0) this.close(LIVE_CLOSES.tooManyMessages)
   }
 
   /** Hands one message to the session; what goes wrong ends this connection only. */

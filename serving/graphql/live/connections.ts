@@ -3,7 +3,7 @@ import type { ErrorBoundary } from '../../../core/ops/error-boundary.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
 import { isRevoked } from '../../auth/is-revoked.ts'
 import type { Credentials, Guard, Meter, Principal, RevokedCredential } from '../../interfaces.ts'
-import { AdmissionControl, type AdmissionLimits } from '../../realtime/admission.ts'
+import type { AdmissionControl } from '../../realtime/admission.ts'
 import type { Socket, SocketEvents } from '../../realtime/socket.ts'
 import {
   checkQuota,
@@ -28,9 +28,7 @@ export interface LiveConnectionsOptions {
   readonly meter: Meter
   readonly upgrade: Omit<UpgradeDeps, 'guard' | 'meter' | 'refusal'>
   readonly limits: LiveLimits
-  readonly admission: AdmissionLimits
-  /** Connections of one organization in this process. */
-  readonly connectionLimit: number
+  readonly admission: AdmissionControl
   readonly boundary: ErrorBoundary
   readonly metrics: Pick<Metrics, 'graphqlConnections' | 'graphqlSubscriptionsEnded' | 'edgeErrors'>
   readonly nowMs: () => number
@@ -76,17 +74,15 @@ export interface LiveConnections {
 
 /** Serves the path for as many connections as fit. */
 export const createLiveConnections = (options: LiveConnectionsOptions): LiveConnections => {
-  const { guard, meter, limits, boundary, metrics, nowMs } = options
+  const { guard, meter, limits, admission, boundary, metrics, nowMs } = options
   const bySocket = new Map<Socket, LiveConnection>()
-  const admission = new AdmissionControl(options.admission)
   const upgradeDeps: UpgradeDeps = {
     ...options.upgrade,
     guard,
     meter,
     refusal: (address) => admission.refusal(address),
   }
-  const byOrg = new Map<string, number>()
-  const admit = createAdmit(options, byOrg)
+  const admit = createAdmit(options)
   const open = (socket: Socket, { credentials, address }: LiveContext): void => {
     // Asked again: many upgrades may have been decided at the same time.
     if (admission.refusal(address) !== undefined) {
@@ -122,16 +118,12 @@ export const createLiveConnections = (options: LiveConnectionsOptions): LiveConn
     open,
     message: (socket, message) => {
       const connection = bySocket.get(socket)
-      if (connection === undefined) return
-      connection.seenMs = nowMs()
+      if (connection?.takesMessage(nowMs()) !== true) return
       const text = textOf(message)
       if (text === undefined) connection.close(LIVE_CLOSES.badRequest)
       else connection.message(text)
     },
-    alive: (socket) => {
-      const connection = bySocket.get(socket)
-      if (connection !== undefined) connection.seenMs = nowMs()
-    },
+    alive: (socket) => bySocket.get(socket)?.alive(nowMs()),
     overflowed: (socket) => bySocket.get(socket)?.close(LIVE_CLOSES.slow),
     failed: (socket) => {
       const connection = bySocket.get(socket)
@@ -143,7 +135,6 @@ export const createLiveConnections = (options: LiveConnectionsOptions): LiveConn
       if (connection === undefined) return
       bySocket.delete(socket)
       connection.counted.closed()
-      if (connection.principal !== null) addTo(byOrg, connection.principal.orgId, -1)
       metrics.graphqlConnections.set(bySocket.size)
       void connection.ended(1006, '')
     },
@@ -199,7 +190,7 @@ const beatOne = (connection: LiveConnection, now: number, limits: LiveLimits): v
 
 /** Lets a connection in, or throws how it is closed. */
 const createAdmit =
-  ({ guard, meter, connectionLimit }: LiveConnectionsOptions, byOrg: Map<string, number>) =>
+  ({ guard, meter, admission }: LiveConnectionsOptions) =>
   async (
     connection: LiveConnection,
     credentials: Credentials,
@@ -211,15 +202,8 @@ const createAdmit =
     if (found instanceof Fault) throw new ConnectionClosed(closeOfFault(found))
     // The client may have left meanwhile: nothing would take it out of the count again.
     if (!connection.open) throw new ConnectionClosed(LIVE_CLOSES.unavailable)
-    if ((byOrg.get(found.orgId) ?? 0) >= connectionLimit)
+    if (!admission.hasRoomFor(found.orgId))
       throw new ConnectionClosed(LIVE_CLOSES.tooManyConnections)
-    addTo(byOrg, found.orgId, 1)
     connection.principal = found
-    connection.counted.accepted()
+    connection.counted.accepted(found.orgId)
   }
-
-const addTo = (counts: Map<string, number>, orgId: string, change: 1 | -1): void => {
-  const left = (counts.get(orgId) ?? 0) + change
-  if (left > 0) counts.set(orgId, left)
-  else counts.delete(orgId)
-}

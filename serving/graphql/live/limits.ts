@@ -13,6 +13,8 @@ export interface LiveLimits {
   readonly initTimeoutMs: number
   /** Messages of one connection that are handled at the same time. */
   readonly messagesInHand: number
+  /** Bytes of a `ping` or `pong` message: the payload of a `ping` is sent back. */
+  readonly maxPingBytes: number
   /** Nesting of a message. */
   readonly maxDepth: number
   /** Characters of an operation's id. */
@@ -37,6 +39,7 @@ export const LIVE_LIMITS: LiveLimits = {
   maxQuietBlocks: 1_024,
   initTimeoutMs: 10_000,
   messagesInHand: 64,
+  maxPingBytes: 4_096,
   maxDepth: 48,
   maxIdLength: 128,
   maxAnswerBytes: 4 * 1024 * 1024,
@@ -51,6 +54,7 @@ export const LIVE_CLOSES = {
   badRequest: { code: 4400, reason: 'Invalid message received' },
   unauthorized: { code: 4401, reason: 'Unauthorized' },
   forbidden: { code: 4403, reason: 'Forbidden' },
+  idInUse: { code: 4409, reason: 'Subscriber already exists' },
   tooManyMessages: { code: 4429, reason: 'Too many messages' },
   tooManyConnections: { code: 4429, reason: 'Too many connections' },
   slow: { code: 1013, reason: 'Slow reader' },

@@ -8,6 +8,7 @@ import type { Logger } from '../../../core/ops/logger.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
 import { isOverload, toFault } from '../../http/problem-details.ts'
 import type { FreshnessReader, Guard, Meter, Principal, StoreProgress } from '../../interfaces.ts'
+import type { AdmissionControl } from '../../realtime/admission.ts'
 import type { SocketRoute } from '../../realtime/socket-routes.ts'
 import type { GraphqlEngine } from '../engine.ts'
 import { type PublicError, publicErrors } from '../errors.ts'
@@ -33,15 +34,11 @@ export interface SubscriptionDeps {
   readonly meter: Meter
   readonly freshness: FreshnessReader
   readonly chains: readonly string[]
+  /** Counts the connections of the port that the route is given to. */
+  readonly admission: AdmissionControl
   readonly config: Pick<
     Config,
-    | 'wsAllowedOrigins'
-    | 'wsConnectionsPerAccount'
-    | 'wsConnections'
-    | 'wsPendingPerAddress'
-    | 'trustedProxies'
-    | 'docsUrl'
-    | 'errorsStatusMode'
+    'wsAllowedOrigins' | 'trustedProxies' | 'docsUrl' | 'errorsStatusMode'
   >
   readonly metrics: Metrics
   readonly log: Logger
@@ -190,8 +187,6 @@ export const startSubscriptions = async (
       allowedOrigins: config.wsAllowedOrigins,
     },
     limits,
-    admission: { connections: config.wsConnections, pendingPerAddress: config.wsPendingPerAddress },
-    connectionLimit: config.wsConnectionsPerAccount,
     boundary,
     metrics,
     subscribe: createSubscriber(deps, limits, feeds),

@@ -6,6 +6,7 @@ import type { PublicError } from '../errors.ts'
 import type { GraphqlRequest } from '../plan.ts'
 import type { Deliveries } from './deliveries.ts'
 import { ConnectionClosed, LIVE_CLOSES, type LiveClose, type LiveLimits } from './limits.ts'
+import { createOperations } from './operations.ts'
 
 /** Sub-protocol that is spoken. */
 export const LIVE_PROTOCOL = GRAPHQL_TRANSPORT_WS_PROTOCOL
@@ -58,13 +59,25 @@ const CLIENT_MESSAGES: ReadonlySet<unknown> = new Set([
   ...['connection_init', 'ping', 'pong', 'subscribe', 'complete'],
 ])
 
+/** What is read of a message before the library has it. */
+interface ClientMessage {
+  readonly type?: unknown
+  /** "" = none. */
+  readonly id: string
+}
+
 /** Bounds a message before the library reads it. Throws `ConnectionClosed`. */
-const validateMessage = (text: string, { maxDepth, maxIdLength }: LiveLimits): void => {
+const validateMessage = (
+  text: string,
+  { maxDepth, maxIdLength, maxPingBytes }: LiveLimits,
+): ClientMessage => {
   try {
     const message = parseJson(text, { maxDepth })
     if (isJsonObject(message) && CLIENT_MESSAGES.has(message.type)) {
-      const { id } = message
-      if (id === undefined || (typeof id === 'string' && id.length <= maxIdLength)) return
+      const { id = '', type } = message
+      const isPing = type === 'ping' || type === 'pong'
+      const fits = !isPing || Buffer.byteLength(text) <= maxPingBytes
+      if (fits && typeof id === 'string' && id.length <= maxIdLength) return { type, id }
     }
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
@@ -128,12 +141,19 @@ export const openLiveSession = (peer: LivePeer, limits: LiveLimits): LiveSession
     },
     undefined,
   )
+  const operations = createOperations()
   return {
     message: async (text) => {
-      validateMessage(text, limits)
+      const { type, id } = validateMessage(text, limits)
+      if (type === 'subscribe') {
+        await operations.begin(id, () => handle(text))
+        return
+      }
+      if (type === 'complete') operations.complete(id)
       await handle(text)
     },
     closed: async (code, reason) => {
+      operations.completeAll()
       await closed(code, reason)
     },
   }

@@ -80,7 +80,7 @@ test('nothing is handed over before all of its rows are stored', async () => {
   feed.close()
 })
 
-test('a reader that is further behind than blocks are remembered is told so, and one that is not continues', async () => {
+test('a reader that is further behind than blocks are remembered is refused, and one that is not continues', async () => {
   const { feed, store } = makeChain(1_000)
   const { seq } = await feed.join()
   await store(1_000)

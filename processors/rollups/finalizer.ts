@@ -226,7 +226,8 @@ export const startFinalizer = (deps: FinalizerDeps): RunningFinalizer => {
       mayFollowInterrupted,
       ...(metrics && { metrics }),
     })
-    if (done.minutes > 0) mayFollowInterrupted = false
+    // A round that waits for trades has left minutes behind it that the interrupted one may have begun.
+    if (done.minutes > 0 && done.waitingFor === null) mayFollowInterrupted = false
     if (done.hotFrom !== null) await check(done.hotFrom)
     await runTransferEdges(warehouse, chain, Date.now())
     return done

@@ -279,7 +279,10 @@ export class Hub {
     const { topic, partition, offset } = record
     const reason = error instanceof InvalidInput ? error.reason : 'other'
     this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason })
-    this.#options.log.warn({ err: error, topic, partition, offset }, 'skipped a record that could not be read')
+    this.#options.log.warn(
+      { err: error, topic, partition, offset },
+      'skipped a record that could not be read',
+    )
     this.#announceLoss(record)
   }
 

@@ -11,7 +11,7 @@ import {
 } from './trade-queries.ts'
 
 /** Whose minute is repaired, and when. */
-export interface MinuteRepair extends RollupTables {
+interface MinuteRepair extends RollupTables {
   readonly nowMs: number
 }
 
@@ -139,7 +139,7 @@ const inconsistentGaps = async (check: RollupCheck, kept: number): Promise<Check
 }
 
 /** Rebuilds one minute under a mark that outlives this process, then says whether its rollups are right. */
-export const repairMinute = async (check: MinuteRepair, minute: number): Promise<boolean> => {
+const repairMinute = async (check: MinuteRepair, minute: number): Promise<boolean> => {
   const { warehouse, chain, nowMs } = check
   const range = [minute, minute + MINUTE_SECONDS] as const
   const row = async (): Promise<MinuteRow> => {

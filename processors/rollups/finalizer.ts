@@ -1,15 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import type { RunningTask } from '../../core/bus/contract.ts'
 import type { Query, Warehouse } from '../../core/clickhouse/client.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { pause, retry } from '../../core/retry.ts'
 import type { FailingLane } from '../runtime/lane-activity.ts'
-import { repairMinute } from './check-and-repair.ts'
 import { recordGap } from './gaps.ts'
 import {
   createIncompleteMinutes,
   type GapReason,
   type IncompleteMinutes,
 } from './incomplete-minutes.ts'
+import { removeRollupsFrom } from './rebuild-minute.ts'
 import { createRollupChecker, type RollupCheckerDeps } from './rollup-checker.ts'
 import {
   canonicalTradesSql,
@@ -96,8 +97,12 @@ export const rollUpMinuteSql = (chain: string, minute: number, isComplete = true
   return `INSERT INTO ${chain}_trades_final (${TRADE_COLUMN_LIST}) SELECT ${TRADE_COLUMN_LIST} FROM ${source} ORDER BY ALL`
 }
 
-/** Token of a minute's insert: the grid is fixed, so a repeat after a crash has the same one. */
-const minuteInsertToken = (chain: string, minute: number): string => `fin:${chain}:${minute}`
+/**
+ * Token of a minute's insert: the grid is fixed, so a repeat after a crash has the same one. Where rows of an interrupted round were
+ * removed before, the insert must not pass for a repeat: it has a token of its own.
+ */
+const minuteInsertToken = (chain: string, minute: number, isRemoved = false): string =>
+  `fin:${chain}:${minute}${isRemoved ? `:${randomUUID()}` : ''}`
 
 /** What a round knows beside the tables. */
 export interface FinalizationOptions {
@@ -131,23 +136,19 @@ const findGapReasons = async (
 }
 
 /**
- * Minutes from the watermark on that a rollup holds rows of: a round put them there that ended before it moved the watermark. Whether
- * the engine still knows the tokens of its inserts is not relied on: they are built again.
+ * Removes what an interrupted round left above the watermark: whether the engine still knows the tokens of its inserts is not relied
+ * on. False: the trades of those minutes expire, so the rollups could not be built again, and nothing was removed.
  */
-const begunMinutes = async (
+const removeInterrupted = async (
   warehouse: Warehouse,
   chain: string,
   from: number,
-): Promise<ReadonlySet<number>> => {
-  const tables = ['ohlc_1s', 'ohlc_1m', 'token_trade_stats_1m']
-  const parts = tables.map(
-    (table) => `SELECT toUnixTimestamp(toStartOfMinute(bucket)) AS minute FROM ${chain}_${table}
-  WHERE bucket >= toDateTime(${Math.trunc(from)}, 'UTC') GROUP BY minute`,
-  )
-  const { rows } = await warehouse.query<{ readonly minute: number }>({
-    sql: parts.join('\nUNION ALL\n'),
-  })
-  return new Set(rows.map(({ minute }) => minute))
+  nowMs: number,
+): Promise<boolean> => {
+  const days = await tradeRetentionDays(warehouse, chain)
+  if (days !== null && from < nowMs / 1_000 - (days - 1) * DAY_SECONDS) return false
+  await removeRollupsFrom({ warehouse, chain }, from)
+  return true
 }
 
 /**
@@ -165,24 +166,22 @@ export const runFinalization = async (
   if (ends === undefined || begun === 0) return { minutes: 0, hotFrom: null, waitingFor: null }
   const from = startOfMinute(begun)
   const to = startOfMinute(ends.final_time)
+  const isRemoved =
+    options.mayFollowInterrupted === true &&
+    (await removeInterrupted(warehouse, chain, from, nowMs))
   if (to <= from) return { minutes: 0, hotFrom: from, waitingFor: null }
   const query = minuteCompletenessQuery(chain, from, to, MINUTES_PER_RUN)
   const { rows } = await warehouse.query<MinuteRow>(query)
   const gaps = await findGapReasons(warehouse, chain, { ...options, rows, nowMs })
   const open = rows.find((row) => row.open > 0 && !gaps.has(row.minute))
   const ready = open === undefined ? rows : rows.slice(0, rows.indexOf(open))
-  const interrupted = options.mayFollowInterrupted
-    ? await begunMinutes(warehouse, chain, from)
-    : new Set<number>()
   for (const row of ready) {
     const { minute } = row
     const reason = gaps.get(minute)
     if (reason !== undefined) await recordGap(warehouse, chain, { row, reason, nowMs })
-    if (interrupted.has(minute)) await repairMinute({ warehouse, chain, nowMs }, minute)
-    else
-      await warehouse.command(rollUpMinuteSql(chain, minute, reason === undefined), {
-        token: minuteInsertToken(chain, minute),
-      })
+    await warehouse.command(rollUpMinuteSql(chain, minute, reason === undefined), {
+      token: minuteInsertToken(chain, minute, isRemoved),
+    })
     if (reason !== undefined) metrics?.rollupIncomplete.inc({ chain, reason })
   }
   const more = rows.length === MINUTES_PER_RUN
@@ -226,8 +225,7 @@ export const startFinalizer = (deps: FinalizerDeps): RunningFinalizer => {
       mayFollowInterrupted,
       ...(metrics && { metrics }),
     })
-    // A round that waits for trades has left minutes behind it that the interrupted one may have begun.
-    if (done.minutes > 0 && done.waitingFor === null) mayFollowInterrupted = false
+    if (done.hotFrom !== null) mayFollowInterrupted = false
     if (done.hotFrom !== null) await check(done.hotFrom)
     await runTransferEdges(warehouse, chain, Date.now())
     return done

@@ -229,7 +229,8 @@ test("a red packet of a token, claimed with an authority's signature, expires an
   assert.equal(built.status, 200, JSON.stringify(built.body))
   const approval = built.body.approval as { readonly data: Hex; readonly spender: string }
   assert.equal(approval.spender, contract.toLowerCase())
-  await anvil.client.sendTransaction({ to: token, data: approval.data })
+  const hash = await anvil.client.sendTransaction({ to: token, data: approval.data })
+  await anvil.client.waitForTransactionReceipt({ hash })
   const { packetId, ...rest } = await act('eth/create', body)
   assert.equal(rest.approval, undefined)
   await caughtUp()

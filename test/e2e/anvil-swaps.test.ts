@@ -149,12 +149,13 @@ test('built transactions are signed, mined, and pay the amount of their route', 
   const signer = devAccount(1)
   const owner = signer.address
   const { usd, weth, token } = market
-  await anvil.client.writeContract({
+  const hash = await anvil.client.writeContract({
     address: usd,
     abi: TRANSFER,
     functionName: 'transfer',
     args: [owner, parseEther('500000')],
   })
+  await anvil.client.waitForTransactionReceipt({ hash })
   const cases = [
     { dex: 'uniswap_v2', sold: usd, bought: weth, exactIn: true },
     { dex: 'uniswap_v3', sold: usd, bought: weth, exactIn: true },

@@ -279,13 +279,14 @@ test('an approval transaction of Permit2 replaces the signed permit', async () =
 
 test('a swap response names the approval and the permit; with a signed permit only the approval remains', async () => {
   const other = devAccount(4)
-  await anvil.client.writeContract({
+  const sent = await anvil.client.writeContract({
     address: far,
     abi: TRANSFER,
     functionName: 'transfer',
     gas: 200_000n,
     args: [other.address, small],
   })
+  await anvil.client.waitForTransactionReceipt({ hash: sent })
   const asked = { dex: 'auto', sold: far, bought: near, amount: small, owner: other.address }
   const first = await stack.build(asked, { router: 'universal' })
   const { approval, permitData } = first.body

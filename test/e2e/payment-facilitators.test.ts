@@ -164,6 +164,7 @@ test('an authorization that another sender brings to the chain is found as paid'
     to,
     data,
   })
+  await chain.anvil.client.waitForTransactionReceipt({ hash })
   const beforeSend = async () => undefined
   assert.equal(await facilitator.verify(payment, payment.valueRaw), 'invalid_transaction_state')
   assert.deepEqual(await facilitator.settle({ payment, earlier: '', beforeSend }), {

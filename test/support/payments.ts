@@ -46,7 +46,9 @@ export const startPaymentChain = async (): Promise<PaymentChain> => {
   const { client } = anvil
   await client.setCode({ address: TOKEN, bytecode: `0x${TOKEN_CODE.trim()}` })
   const send = async (data: Hex): Promise<void> => {
-    await client.sendUnsignedTransaction({ from: devAccount(9).address, to: TOKEN, data })
+    const from = devAccount(9).address
+    const hash = await client.sendUnsignedTransaction({ from, to: TOKEN, data })
+    await client.waitForTransactionReceipt({ hash })
   }
   return {
     anvil,

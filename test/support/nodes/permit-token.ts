@@ -57,13 +57,14 @@ export const deployPermitToken = async (
   )
   if (!contractAddress) throw new Error('the token was not deployed')
   for (const spender of spenders) {
-    await client.writeContract({
+    const approval = await client.writeContract({
       address: contractAddress,
       abi: PERMIT_TOKEN_ABI,
       functionName: 'approve',
       args: [spender, 2n ** 255n],
       gas: 200_000n,
     })
+    await until(() => client.getTransactionReceipt({ hash: approval }), 'the approval')
   }
   return contractAddress
 }

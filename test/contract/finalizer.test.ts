@@ -47,6 +47,12 @@ test('a minute waits until the table that is copied has its trades, not the one 
   const done = await runFinalization(warehouse, 'eth')
   assert.deepEqual([done.minutes, done.waitingFor, done.hotFrom], [1, null, START + 60])
   assert.deepEqual(await rolledUp('eth'), all(6))
+  // Another process that does not see the watermark yet repeats the minute under the same token.
+  await warehouse.command(
+    "ALTER TABLE eth_chain_state DELETE WHERE key = 'rollup' SETTINGS mutations_sync = 2",
+  )
+  assert.equal((await runFinalization(warehouse, 'eth')).minutes, 1)
+  assert.deepEqual(await rolledUp('eth'), all(6))
 })
 
 test('a finalizer on a connection of its own rolls up whole minutes while they are inserted', async () => {

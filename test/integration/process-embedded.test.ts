@@ -290,7 +290,7 @@ test('tables equal a brute-force computation: through reorgs, interruptions and 
   await until(
     () => second.status().finalized.eth?.hotFrom === wanted * 60,
     'every final minute is rolled up',
-    60_000,
+    120_000,
   )
   await second.stop()
   // One inserter writes few and large statements: how many there are depends on the machine.
@@ -310,7 +310,7 @@ test('a rolled-up minute is counted once, however often it is finalized', async 
     "ALTER TABLE eth_chain_state DELETE WHERE key = 'rollup' SETTINGS mutations_sync = 2",
   )
   await checkMinuteView()
-  const round = await runFinalization(warehouse, 'eth')
+  const round = await runFinalization(warehouse, 'eth', { mayFollowInterrupted: true })
   assert.ok(round.minutes > 3)
   assert.deepEqual(await counts(), before)
   await checkMinuteView()

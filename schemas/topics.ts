@@ -287,11 +287,27 @@ export const stateTopic = (app: string, chain: string): string => `_state.${app}
 /** Name of the dead-letter topic of a consumer group. */
 export const deadLetterTopic = (group: string): string => `dlq.${group}`
 
+const rowsBySuffix = (scope: TopicRow['scope']): ReadonlyMap<string, TopicRow> =>
+  new Map(
+    Object.values<TopicRow>(TOPICS).flatMap((row) =>
+      row.scope === scope ? [[row.suffix, row]] : [],
+    ),
+  )
+const ROWS_BY_SUFFIX: Readonly<Record<TopicRow['scope'], ReadonlyMap<string, TopicRow>>> = {
+  chain: rowsBySuffix('chain'),
+  internal: rowsBySuffix('internal'),
+  global: rowsBySuffix('global'),
+}
+
 /** Row of a topic by its full name; undefined for names that are not ours. */
-export const topicRow = (name: string): TopicRow | undefined =>
-  Object.values(TOPICS).find(({ scope, suffix }: TopicRow) => {
-    if (scope === 'global') return name === suffix
-    if (scope === 'internal') return name.slice(0, name.lastIndexOf('.')) === suffix
-    // Names of the installation's own topics begin with `_`: what stands before their dot is not a chain.
-    return !name.startsWith('_') && name.slice(name.indexOf('.') + 1) === suffix
-  })
+export const topicRow = (name: string): TopicRow | undefined => {
+  // Names of the installation's own topics begin with `_`: what stands before their dot is not a chain.
+  if (!name.startsWith('_')) {
+    const row = ROWS_BY_SUFFIX.chain.get(name.slice(name.indexOf('.') + 1))
+    if (row !== undefined) return row
+  }
+  return (
+    ROWS_BY_SUFFIX.global.get(name) ??
+    ROWS_BY_SUFFIX.internal.get(name.slice(0, name.lastIndexOf('.')))
+  )
+}

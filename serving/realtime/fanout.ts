@@ -243,14 +243,13 @@ const encodePublications = (
 ): EncodedPublications => {
   const { view, literal } = group
   const codec = FRAME_CODECS[view.encoding]
-  const format = (one: PublicationFrame): Frame => codec.formatPush(literal, one)
   if (!view.delta) {
-    const frames = publications.map(format)
+    const frames = publications.map((one) => codec.formatPush(literal, one))
     return { frames, firstFrames: frames }
   }
   const patches = diffPublications(group.base, publications)
-  const firstWhole = publications.slice(0, 1).map(toWhole)
   group.base = patches.base
-  const frames = patches.publications.map(format)
-  return { frames, firstFrames: [...firstWhole.map(format), ...frames.slice(1)] }
+  const frames = patches.publications.map((one) => codec.formatPush(literal, one))
+  const firstWhole = publications.slice(0, 1).map((one) => codec.formatPush(literal, toWhole(one)))
+  return { frames, firstFrames: [...firstWhole, ...frames.slice(1)] }
 }

@@ -25,28 +25,30 @@ export const serializePayload = (
   format: PayloadFormat,
 ): string => JSON.stringify(toJsonPayload(payload, keys, format))
 
-const toJsonPayload = (
-  payload: Payload,
-  keys: PayloadKeys,
-  { numbers, longNames }: PayloadFormat,
-): JsonPayload => {
+const toJsonPayload = (payload: Payload, keys: PayloadKeys, format: PayloadFormat): JsonPayload => {
   const out: JsonPayload = {}
-  const put = (name: string, value: JsonPayload[string]): void => {
+  for (const name in payload) {
+    const value = toJsonValue(payload[name], keys[name], format)
+    if (value === undefined) continue
     out[name] = value
-    const long = longNames ? keys[name]?.long : undefined
+    const long = format.longNames ? keys[name]?.long : undefined
     if (long !== undefined) out[long] ??= value
   }
-  for (const [name, value] of Object.entries(payload)) {
-    if (value === undefined) continue
-    const key = keys[name]
-    const isNumber = key?.type === 'd' && numbers === 'number'
-    if (value === '') {
-      if (key?.required === true && !isNumber) put(name, '')
-    } else if (isPayload(value)) {
-      put(name, toJsonPayload(value, key?.keys ?? {}, { numbers, longNames }))
-    } else put(name, isNumber ? Number(value) : value)
-  }
   return out
+}
+
+/** One value of a payload; undefined where it is left out. */
+const toJsonValue = (
+  value: Payload[string],
+  key: ChannelKey | undefined,
+  format: PayloadFormat,
+): JsonPayload[string] | undefined => {
+  if (value === undefined) return undefined
+  if (typeof value === 'object')
+    return isPayload(value) ? toJsonPayload(value, key?.keys ?? {}, format) : value
+  const isNumber = format.numbers === 'number' && key?.type === 'd'
+  if (value === '') return key?.required === true && !isNumber ? '' : undefined
+  return isNumber ? Number(value) : value
 }
 
 const isPayload = (value: Payload[string]): value is Payload =>

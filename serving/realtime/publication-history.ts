@@ -30,10 +30,15 @@ export const HISTORY_LIMITS: HistoryLimits = {
   subjects: 100_000,
 }
 
+interface KeptEntry extends HistoryEntry {
+  /** Memory of the entry, an estimate. */
+  readonly bytes: number
+}
+
 interface SubjectHistory {
   readonly subject: string
   readonly owner: PublicationHistory
-  readonly entries: HistoryEntry[]
+  readonly entries: KeptEntry[]
   /** Of the entries. */
   bytes: number
   /** Everything up to here may be lost. */
@@ -95,8 +100,9 @@ export class HistoryBudget {
 
   /** Puts an entry last and evicts what is too much or too old then. */
   append(history: SubjectHistory, entry: HistoryEntry): void {
-    const bytes = entryBytes(entry.payload)
-    history.entries.push(entry)
+    const { offset, payload, retraction, atMs } = entry
+    const bytes = entryBytes(payload)
+    history.entries.push({ offset, payload, retraction, atMs, bytes })
     history.bytes += bytes
     this.#entryCount += 1
     this.#bytes += bytes
@@ -123,7 +129,7 @@ export class HistoryBudget {
 
   #dropOldest(history: SubjectHistory, count: number): void {
     const dropped = history.entries.splice(0, count)
-    const bytes = dropped.reduce((sum, { payload }) => sum + entryBytes(payload), 0)
+    const bytes = dropped.reduce((sum, entry) => sum + entry.bytes, 0)
     history.bytes -= bytes
     this.#bytes -= bytes
     this.#entryCount -= dropped.length
@@ -234,15 +240,19 @@ const ENTRY_OVERHEAD_BYTES = 400
 /** Of a value of a payload: its slot and the head of its text. */
 const VALUE_OVERHEAD_BYTES = 32
 
-/** Memory of an entry with the payload: an estimate, a little above what is measured. */
+/**
+ * Memory of an entry with the payload: an estimate, a little above what is measured. A character counts as a byte: only names of
+ * tokens have others.
+ */
 const entryBytes = (payload: Payload): number => ENTRY_OVERHEAD_BYTES + payloadBytes(payload)
 
 const payloadBytes = (payload: Payload): number => {
   let bytes = 0
-  for (const value of Object.values(payload)) {
+  for (const name in payload) {
+    const value = payload[name]
     bytes += VALUE_OVERHEAD_BYTES
-    if (typeof value === 'string') bytes += Buffer.byteLength(value)
-    else if (Array.isArray(value)) bytes += Buffer.byteLength(value.join())
+    if (typeof value === 'string') bytes += value.length
+    else if (Array.isArray(value)) for (const one of value) bytes += one.length + 1
     else if (typeof value === 'object') bytes += payloadBytes(value as Payload)
   }
   return bytes

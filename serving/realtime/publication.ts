@@ -152,33 +152,29 @@ export const tradePublications = (
   for (const [index, event] of message.events.entries()) {
     const { trade } = event
     if (trade === null) continue
-    const views = TRADE_CHANNELS.flatMap(([row, viewsOf]) =>
-      viewsOf(trade).map((view) => [row, ...view] as const),
-    )
     let shared: SharedPayload | undefined
-    for (const [row, address, about] of views) {
-      const subject = streamSubject(row.prefix, context.chain, address)
-      if (!context.isNeeded(subject, row, address)) continue
-      shared ??= sharedPayload(event, trade, context)
-      const payload: TradePayload = {
-        a: about,
-        t: event.block?.timestamp ?? 0,
-        k: shared.btma === about ? 'buy' : 'sell',
-        ...shared,
-        ...(pending && { cm: 'processed' }),
-        ...(retraction && { op: 'revert' }),
+    for (const [row, viewsOf] of TRADE_CHANNELS) {
+      for (const [address, about] of viewsOf(trade)) {
+        const subject = streamSubject(row.prefix, context.chain, address)
+        if (!context.isNeeded(subject, row, address)) continue
+        shared ??= sharedPayload(event, trade, context)
+        const payload: { -readonly [Key in keyof TradePayload]: TradePayload[Key] } = { ...shared }
+        payload.a = about
+        payload.k = shared.btma === about ? 'buy' : 'sell'
+        if (pending) payload.cm = 'processed'
+        if (retraction) payload.op = 'revert'
+        publications.push({
+          row,
+          subject,
+          address,
+          payload,
+          index,
+          retraction,
+          pending,
+          bucketMs: 0,
+          facet: '',
+        })
       }
-      publications.push({
-        row,
-        subject,
-        address,
-        payload,
-        index,
-        retraction,
-        pending,
-        bucketMs: 0,
-        facet: '',
-      })
     }
   }
   return publications
@@ -190,8 +186,10 @@ const tradeWallets = ({
 }: Trade): readonly string[] => [a, ...(b === a ? [] : [b])].filter((wallet) => wallet !== '')
 
 type TradePayload = Readonly<Partial<Record<TradeKey, string | number>>>
-/** What every view of a trade has in common. */
-type SharedPayload = Readonly<Record<Exclude<TradeKey, 'a' | 't' | 'k' | 'cm' | 'op'>, string>>
+/** What every view of a trade has in common; the token that it is about and the side are the view's. */
+type SharedPayload = Readonly<Record<Exclude<TradeKey, 't' | 'cm' | 'op'>, string>> & {
+  readonly t: number
+}
 
 /** One side of a trade: amount in token units and USD, "" when unknown. */
 interface TradeSide {
@@ -221,6 +219,9 @@ const sharedPayload = (event: TradeEvent, trade: Trade, context: PublishContext)
   const buyName = context.nameOf(bought.token)
   const sellName = context.nameOf(sold.token)
   return {
+    a: '',
+    t: event.block?.timestamp ?? 0,
+    k: '',
     ba: bought.amount,
     sa: sold.amount,
     baiu: bought.amountInUsd,

@@ -15,45 +15,67 @@ export type PublicationRenderer = (view: SubscriptionView) => RenderedPublicatio
 /** Bytes of one payload: an array that is longer goes out in parts, each an array. */
 export const MAX_PAYLOAD_BYTES = 100 * 1_024
 
+/** Payloads of one family, and their position. */
+interface UnrenderedPublications {
+  readonly row: ChannelRow
+  readonly payloads: readonly Payload[]
+  readonly offset: number
+}
+
 /** Renders payloads of one family: an array of them all where the family sends arrays, else one publication each. */
 export const createRenderer = (
-  {
-    row,
-    payloads,
-    offset,
-  }: {
-    readonly row: ChannelRow
-    readonly payloads: readonly Payload[]
-    readonly offset: number
-  },
+  unrendered: UnrenderedPublications,
   numbers: 'string' | 'number',
 ): PublicationRenderer => {
-  const renderedByForm = new Map<string, RenderedPublications>()
+  // Most publications have subscriptions of one form.
+  let firstForm: string | undefined
+  let first: RenderedPublications | undefined
+  let others: Map<string, RenderedPublications> | undefined
   let filterViews: readonly FilterView[] | undefined
-  const matching = ({ filter }: SubscriptionView): readonly Payload[] => {
-    if (filter === null) return payloads
-    filterViews ??= payloads.map((payload) => filterViewOf(payload, row.keys))
-    const views = filterViews
-    return payloads.filter((_, index) => {
-      const view = views[index]
-      return view !== undefined && filter.matches(view)
-    })
-  }
   return (view) => {
-    const cached = renderedByForm.get(view.form)
+    const { form, filter } = view
+    const cached = form === firstForm ? first : others?.get(form)
     if (cached !== undefined) return cached
-    const { longNames } = view
-    const elements = matching(view).map((one) =>
-      serializePayload(one, row.keys, { numbers, longNames }),
-    )
-    const texts = row.shape === 'array' ? arrayTexts(elements, payloads.length === 0) : elements
-    const rendered = {
-      publications: texts.map((data) => ({ data, offset, kind: 'value' as const })),
-      payloadBytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+    if (filter !== null) filterViews ??= filterViewsOf(unrendered)
+    const rendered = renderForm(unrendered, { view, numbers, filterViews })
+    if (first === undefined) {
+      firstForm = form
+      first = rendered
+    } else {
+      others ??= new Map()
+      others.set(form, rendered)
     }
-    renderedByForm.set(view.form, rendered)
     return rendered
   }
+}
+
+const filterViewsOf = ({ row, payloads }: UnrenderedPublications): readonly FilterView[] =>
+  payloads.map((payload) => filterViewOf(payload, row.keys))
+
+/** Publications of one form. `filterViews`: the payloads as filters see them, where the form has a filter. */
+const renderForm = (
+  { row, payloads, offset }: UnrenderedPublications,
+  {
+    view: { filter, longNames },
+    numbers,
+    filterViews,
+  }: {
+    readonly view: SubscriptionView
+    readonly numbers: 'string' | 'number'
+    readonly filterViews: readonly FilterView[] | undefined
+  },
+): RenderedPublications => {
+  const format = { numbers, longNames }
+  const elements: string[] = []
+  for (const [index, payload] of payloads.entries()) {
+    const filterView = filterViews?.[index]
+    if (filter !== null && (filterView === undefined || !filter.matches(filterView))) continue
+    elements.push(serializePayload(payload, row.keys, format))
+  }
+  const texts = row.shape === 'array' ? arrayTexts(elements, payloads.length === 0) : elements
+  let payloadBytes = 0
+  for (const text of texts) payloadBytes += Buffer.byteLength(text)
+  return { publications: texts.map((data) => ({ data, offset, kind: 'value' })), payloadBytes }
 }
 
 /** Arrays of the elements in order, each within the bytes of one payload where its elements are; a list that is empty says so. */

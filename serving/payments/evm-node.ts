@@ -10,7 +10,13 @@ import {
   parseSignature,
   type TransactionReceipt,
 } from 'viem'
-import { getBlockNumber, getLogs, getTransactionReceipt, readContract } from 'viem/actions'
+import {
+  getBlockNumber,
+  getLogs,
+  getTransaction,
+  getTransactionReceipt,
+  readContract,
+} from 'viem/actions'
 import { Outage } from '../../core/errors.ts'
 import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
 import { PAYMENT_NETWORKS, type PaymentNetworkName } from '../../schemas/payment-networks.ts'
@@ -25,8 +31,10 @@ const TOKEN_ABI = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 
-/** Blocks back that are searched for a payment which another sender brought to the chain. */
-const SEARCHED_BLOCKS = 500n
+/** Blocks that one read searches for a payment which another sender brought to the chain: nodes bound their number. */
+const BLOCKS_PER_SEARCH = 500n
+/** Blocks back that are searched in all: eleven hours of two-second blocks. */
+const MAX_SEARCHED_BLOCKS = 20_000n
 
 /** Nodes of one payment network. */
 export interface EvmNodes {
@@ -164,18 +172,42 @@ export const receiptOf = async (
   }
 }
 
+/** True where a node has the transaction and no block does. */
+export const isWaiting = async (client: NodeClient, hash: Hex): Promise<boolean> => {
+  try {
+    return (await getTransaction(client, { hash })).blockNumber === null
+  } catch (error) {
+    if (error instanceof BaseError && error.name === 'TransactionNotFoundError') return false
+    throw error
+  }
+}
+
+/** The newest event that an authorization was used. */
+const findUse = async (client: NodeClient, { offer, from, nonce }: AuthorizedTransfer) => {
+  const newest = await getBlockNumber(client, { cacheTime: 0 })
+  const oldest = newest > MAX_SEARCHED_BLOCKS ? newest - MAX_SEARCHED_BLOCKS : 0n
+  for (let toBlock = newest; toBlock >= oldest; toBlock -= BLOCKS_PER_SEARCH) {
+    const first = toBlock - BLOCKS_PER_SEARCH + 1n
+    const [used] = await getLogs(client, {
+      address: offer.asset,
+      event: TOKEN_ABI[3],
+      args: { authorizer: from, nonce },
+      fromBlock: first > oldest ? first : oldest,
+      toBlock,
+    })
+    if (used !== undefined) return used
+  }
+  return undefined
+}
+
 /** Transaction in which the authorization was used to pay us, whoever sent it; undefined: none of late. */
 export const findTransfer = async (
   client: NodeClient,
-  { offer, from, to, nonce, valueRaw }: AuthorizedTransfer,
+  transfer: AuthorizedTransfer,
 ): Promise<Hex | undefined> => {
-  const newest = await getBlockNumber(client, { cacheTime: 0 })
-  const [used] = await getLogs(client, {
-    address: offer.asset,
-    event: TOKEN_ABI[3],
-    args: { authorizer: from, nonce },
-    fromBlock: newest > SEARCHED_BLOCKS ? newest - SEARCHED_BLOCKS : 0n,
-  })
+  if (!(await isUsed(client, transfer))) return undefined
+  const { offer, from, to, valueRaw } = transfer
+  const used = await findUse(client, transfer)
   const receipt = used && (await receiptOf(client, used.transactionHash))
   const transfers = parseEventLogs({
     abi: TOKEN_ABI,

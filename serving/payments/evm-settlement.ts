@@ -16,6 +16,7 @@ import {
   atPending,
   findTransfer,
   isRefusal,
+  isWaiting,
   lookUpTransfer,
   type NodeClient,
   openClient,
@@ -67,10 +68,24 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
       await requestOf(pool)({ method: 'eth_sendRawTransaction', params: [raw] })
     } catch (error) {
       nonces.forget()
-      log.warn({ err: error, network: deps.network, hash }, 'payment was not sent')
-      return { hash, isRefused: error instanceof RpcError }
+      log.warn({ err: error, network: deps.network, hash }, 'a node did not take a payment')
+      // Another node may have it: one that took it and whose answer was lost.
+      return { hash, isTaken: !(error instanceof RpcError) || (await isWaiting(client, hash)) }
     }
-    return { hash, isRefused: false }
+    return { hash, isTaken: true }
+  }
+  /** What becomes of a transaction that was signed. Only what the chain says of it is final. */
+  const outcomeOf = async (
+    { payment }: SettlementOrder,
+    { hash, isTaken }: SendOutcome,
+  ): Promise<SettlementOutcome> => {
+    const waitMs = isTaken ? (deps.receiptTimeoutMs ?? RECEIPT_TIMEOUT_MS) : 0
+    const receipt = await waitForReceipt(client, hash, waitMs)
+    if (receipt?.status === 'success') return { transaction: hash }
+    nonces.forget()
+    const elsewhere = await findTransfer(client, payment)
+    if (elsewhere !== undefined) return { transaction: elsewhere }
+    return { problem: 'unexpected_settle_error', isFinal: receipt !== undefined }
   }
   const settleNew = async (order: SettlementOrder): Promise<SettlementOutcome> => {
     if (lane.pendingCount >= MAX_OPEN_PAYMENTS)
@@ -80,22 +95,11 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
       sent = await lane(() => send(order))
     } catch (error) {
       if (!isRefusal(error)) throw error
-      return { problem: await refusalReason(client, order.payment), isFinal: true }
+      // What it would revert for may be the transaction of an earlier try, which waits.
+      const isFinal = order.earlier === undefined
+      return { problem: await refusalReason(client, order.payment), isFinal }
     }
-    const receipt = await waitForReceipt(
-      client,
-      sent.hash,
-      sent.isRefused ? 0 : (deps.receiptTimeoutMs ?? RECEIPT_TIMEOUT_MS),
-    )
-    if (receipt?.status === 'success') return { transaction: sent.hash }
-    nonces.forget()
-    const elsewhere = await findTransfer(client, order.payment)
-    if (elsewhere !== undefined) return { transaction: elsewhere }
-    return {
-      problem: 'unexpected_settle_error',
-      // Not mined, and not refused: it may be mined yet.
-      isFinal: receipt !== undefined || sent.isRefused,
-    }
+    return outcomeOf(order, sent)
   }
   return {
     verify: async (payment, openRaw) => {
@@ -113,7 +117,10 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
       const { earlier, payment } = order
       if (earlier === undefined) return settleNew(order)
       const state = await lookUpTransfer(client, payment, earlier)
-      if (state === 'unused') return settleNew(order)
+      if (state === 'unused') {
+        if (earlier === '' || !(await isWaiting(client, earlier as Hex))) return settleNew(order)
+        return outcomeOf(order, { hash: earlier as Hex, isTaken: true })
+      }
       return typeof state === 'string'
         ? { problem: 'invalid_transaction_state', isFinal: true }
         : state
@@ -125,8 +132,8 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
 
 interface SendOutcome {
   readonly hash: Hex
-  /** The node would not have it. */
-  readonly isRefused: boolean
+  /** False: no node that was asked has it. */
+  readonly isTaken: boolean
 }
 
 /** Nodes may not show at once what was just sent: a nonce is never used twice in a row. */

@@ -34,8 +34,8 @@ export interface PaymentLog {
    * changed. Throws `Outage`.
    */
   put(payment: Payment): Promise<boolean>
-  /** Forgets a payment that can no longer come true. Throws `Outage`. */
-  drop(paymentId: string): Promise<void>
+  /** Forgets a version of a payment that can no longer come true; a newer one stays. Throws `Outage`. */
+  drop(paymentId: string, version: number): Promise<void>
   isFresh(): boolean
   stop(): Promise<void>
 }
@@ -91,7 +91,10 @@ export const openPaymentLog = async (deps: PaymentLogDeps): Promise<PaymentLog> 
       })
       return isWritten
     },
-    drop: (paymentId) => control.update(() => [recordOf(paymentId, null)]),
+    drop: (paymentId, version) =>
+      control.update(() =>
+        rows.get(paymentId)?.version === version ? [recordOf(paymentId, null)] : [],
+      ),
     isFresh: control.isFresh,
     stop: control.stop,
   }

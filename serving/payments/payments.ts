@@ -328,13 +328,17 @@ const settle = async (
     },
   })
   if ('problem' in outcome) {
-    if (outcome.isFinal && version > 0) await paymentLog.drop(id)
+    if (outcome.isFinal && version > 0) await paymentLog.drop(id, version)
     return { problem: outcome.problem, payer, ...(!outcome.isFinal && { isPending: true }) }
   }
   // The payment is made: its payer gets the answer also where the record of it fails.
-  await write('settled', outcome.transaction, store(answer)).catch((error: unknown) =>
-    log.error({ err: error, payer }, 'failed to record settled payment'),
+  const isRecorded = await write('settled', outcome.transaction, store(answer)).catch(
+    (error: unknown) => {
+      log.error({ err: error, payer }, 'failed to record settled payment')
+      return true
+    },
   )
+  if (!isRecorded) log.error({ payment: id, payer }, 'another process changed a settled payment')
   return outcome
 }
 

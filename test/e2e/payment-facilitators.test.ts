@@ -30,6 +30,7 @@ import {
   signPayment,
   startPaymentChain,
 } from '../support/payments.ts'
+import { until } from '../support/until.ts'
 
 const PAYEE = '0x00000000000000000000000000000000000000bb'
 const RESOURCE = { url: 'https://api.example.com/v2/token/search', description: 'search' }
@@ -153,6 +154,70 @@ test('a transaction that is not mined in time stays open, and a later attempt fi
   const done = await facilitator.settle({ payment, earlier, beforeSend })
   assert.deepEqual(done, { transaction: earlier })
   assert.equal(sent.length, 1, 'nothing is sent a second time')
+})
+
+test('a repeat while the transaction waits sends nothing and forgets nothing', async () => {
+  const { client } = chain.anvil
+  const facilitator = settlement(300)
+  const payment = await newPayment()
+  const sent: string[] = []
+  const beforeSend = async (transaction: string) => {
+    sent.push(transaction)
+  }
+  await client.setAutomine(false)
+  await facilitator.settle({ payment, beforeSend })
+  const [earlier = ''] = sent
+  const waiting = { problem: 'unexpected_settle_error', isFinal: false }
+  assert.deepEqual(await facilitator.settle({ payment, earlier, beforeSend }), waiting)
+  // Of a try whose transaction is not known: what waits at the node makes another one revert.
+  const unknown = await facilitator.settle({ payment, earlier: '', beforeSend })
+  assert.deepEqual(unknown, { problem: 'invalid_transaction_state', isFinal: false })
+  await client.mine({ blocks: 1 })
+  await client.setAutomine(true)
+  const done = await facilitator.settle({ payment, earlier, beforeSend })
+  assert.deepEqual([done, sent.length], [{ transaction: earlier }, 1])
+})
+
+test('a transaction whose answer is lost, and that the next node already has, is waited for', async () => {
+  const pool = openPool()
+  // The first answer is lost behind the node; the pool asks another, which has the transaction by then.
+  const losing: Pick<AskedNode, 'attempt' | 'close'> = {
+    close: pool.close,
+    attempt: (work) =>
+      pool.attempt((call) =>
+        work(async (asked) => {
+          const answer = await call(asked)
+          return asked.method === 'eth_sendRawTransaction' ? call(asked) : answer
+        }),
+      ),
+  }
+  const gas = { network: 'base-sepolia', gasKey: GAS_KEY, log, receiptTimeoutMs: 10_000 } as const
+  const facilitator = createEvmSettlement({ ...gas, pool: losing })
+  const payment = await newPayment()
+  await chain.anvil.client.setAutomine(false)
+  const beforeSend = async () => undefined
+  const settled = facilitator.settle({ payment, beforeSend })
+  await until(async () => {
+    const { pending } = await chain.anvil.client.getTxpoolStatus()
+    return pending === 1
+  }, 'the transaction waits')
+  await chain.anvil.client.mine({ blocks: 1 })
+  await chain.anvil.client.setAutomine(true)
+  assert.ok('transaction' in (await settled))
+})
+
+test('an authorization that was used many blocks ago is found', async () => {
+  const facilitator = settlement(5_000)
+  const payment = await newPayment()
+  const { to, data } = transferCall(payment)
+  const from = devAccount(5).address
+  const hash = await chain.anvil.client.sendUnsignedTransaction({ from, to, data })
+  await chain.anvil.client.waitForTransactionReceipt({ hash })
+  await chain.anvil.client.mine({ blocks: 1_200 })
+  const beforeSend = async () => undefined
+  assert.deepEqual(await facilitator.settle({ payment, earlier: '', beforeSend }), {
+    transaction: hash,
+  })
 })
 
 test('an authorization that another sender brings to the chain is found as paid', async () => {

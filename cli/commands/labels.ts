@@ -33,7 +33,8 @@ const readText = (
   file: string,
   words: ListDefaults,
 ): { readonly labels: readonly ListedLabel[] } => {
-  const { size } = statSync(file)
+  const size = statSync(file, { throwIfNoEntry: false })?.size
+  if (size === undefined) throw new InvalidInput('label list', `there is no file ${file}`)
   if (size > MAX_LIST_BYTES) {
     throw new InvalidInput(
       'label list',

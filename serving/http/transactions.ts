@@ -14,7 +14,8 @@ const gasPrice = defineReadRoute({
   absent: 'CHAIN_NOT_SUPPORTED',
   answer: async ({ chain, rows }) => {
     const row = chainRow(chain.id)
-    if (row?.vm !== 'evm') throw new Fault('CHAIN_NOT_SUPPORTED')
+    if (row?.vm !== 'evm')
+      throw new Fault('CHAIN_NOT_SUPPORTED', 'Only EVM chains have a gas price')
     const price = gasPriceOf(await rows<BlockFeeRow>(blockFeesQuery(row)))
     if (price === undefined)
       throw new Fault('NOT_FOUND', 'No fees of recent blocks are recorded yet')

@@ -3,7 +3,7 @@ import { distinctAddress, storedAddress } from '../../core/addresses.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { CHAINS, chainRow } from '../../schemas/chains.ts'
-import { isRiskCategory, type RiskCategoryName } from '../../schemas/risk.ts'
+import { isRiskCategory, RISK_CATEGORIES, type RiskCategoryName } from '../../schemas/risk.ts'
 
 /** A label as a list says it. An empty chain: every chain that has such addresses. */
 export interface ListedLabel {
@@ -106,7 +106,15 @@ const chainAndAddress = (
 
 const toLabel = (entry: RawEntry, defaults: ListDefaults, line: number): ListedLabel => {
   const category = (entry.category || defaults.category || '').trim().toLowerCase()
-  if (!isRiskCategory(category)) throw invalid(line, 'unknown category')
+  if (!isRiskCategory(category)) {
+    const expected = Object.keys(RISK_CATEGORIES).join(', ')
+    throw invalid(
+      line,
+      category === ''
+        ? `no category: name one of the list with --category, of ${expected}`
+        : `unknown category; expected one of ${expected}`,
+    )
+  }
   const [validFromMs, validToMs] = [timeMs(entry.validFrom, line), timeMs(entry.validTo, line)]
   if (validFromMs !== null && validToMs !== null && validToMs <= validFromMs) {
     throw invalid(line, 'a label ends before it begins')

@@ -39,8 +39,8 @@ export interface SubscriptionSource {
   readonly turns: LimitFunction
   /** Called once, when blocks from now on are its own. */
   readonly onBegin: () => void
-  /** Called once, however it ends. */
-  readonly onEnd: () => void
+  /** Called once, however it ends: with the error that ended it, undefined where the client did. */
+  readonly onEnd: (error?: unknown) => void
 }
 
 /** The bodies of a subscription's deliveries; `return` ends it at once, also a statement that runs. */
@@ -208,11 +208,11 @@ export const createDeliveries = (source: SubscriptionSource, deps: DeliveryDeps)
   const steps = createSteps(source, { ...deps, signal })
   let begun = false
   let quietBlocks = 0
-  const end = (): void => {
+  const end = (error?: unknown): void => {
     if (signal.aborted) return
     ending.abort()
     steps.leave()
-    source.onEnd()
+    source.onEnd(error)
   }
   const nextBody = async (): Promise<Buffer | undefined> => {
     if (!begun) {
@@ -246,7 +246,7 @@ export const createDeliveries = (source: SubscriptionSource, deps: DeliveryDeps)
         return value === undefined || signal.aborted ? DONE : { done: false, value }
       } catch (error) {
         if (signal.aborted) return DONE
-        end()
+        end(error)
         throw error
       }
     },

@@ -22,6 +22,7 @@ import {
 import { cubeOn } from './cube-paths.ts'
 import { createCubeTypes, cubeArguments, type SharedTypes } from './cube-types.ts'
 import { createFilterTypes } from './filter-types.ts'
+import { metricOperators } from './operators.ts'
 import { DecimalType, IntType } from './scalars.ts'
 
 /** What GraphQL serves: the schema and the facts that the passes need beside it. */
@@ -77,12 +78,7 @@ const createSharedTypes = (): SharedTypes => ({
   having: new GraphQLInputObjectType({
     name: 'SelectWhere',
     description: 'Keeps the groups whose metric compares so.',
-    fields: Object.fromEntries(
-      ['gt', 'ge', 'gte', 'lt', 'le', 'lte', 'eq', 'ne'].map((name) => [
-        name,
-        { type: DecimalType },
-      ]),
-    ),
+    fields: Object.fromEntries(metricOperators().map((name) => [name, { type: DecimalType }])),
   }),
 })
 

@@ -16,6 +16,7 @@ import { type CubePaths, cubePaths, leafAt } from './cube-paths.ts'
 import { parseExpression } from './expression.ts'
 import type { QueryLimits } from './limits.ts'
 import { FLAT_ROOT_PREFIX, isSkipped, LEAF_FORM_ALIAS } from './normalize.ts'
+import { canonicalOperator } from './operators.ts'
 import { fieldsByName, parseOrderBy, validateReferences } from './order-by.ts'
 import { parseInterval, parseLimit, parseLimitBy } from './paging.ts'
 import type { PlanningBudget } from './planning-budget.ts'
@@ -106,7 +107,7 @@ const notInJoin = (what: string, node: FieldNode): GraphQLError =>
 
 const parseHaving = (given: CoercedInput | undefined): readonly Having[] =>
   Object.entries(given ?? {}).map(([name, value]) => ({
-    operator: (name === 'gte' ? 'ge' : name === 'lte' ? 'le' : name) as Having['operator'],
+    operator: canonicalOperator(name),
     value: String(value),
   }))
 

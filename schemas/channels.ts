@@ -84,7 +84,10 @@ export interface ChannelRow {
     readonly dimension: `CANDLESTICK_DIMENSION_${'TOKEN_ADDRESS' | 'POOL_ADDRESS' | 'PAIR'}`
     readonly unit: 'usd' | 'native'
   } | null
-  /** True: the subject is the topic's partition key, so positions are stable. Quote assets stay plain. */
+  /**
+   * True: publications are kept for clients that come back. The subject has to be the topic's partition key, so that positions are
+   * stable, and every publication a value of its own. Quote assets stay plain.
+   */
   readonly recoverable: boolean
   /** `latest`: only the newest value matters, so a slow reader may miss some; `event`: every publication counts. */
   readonly delivery: 'latest' | 'event'
@@ -317,6 +320,11 @@ export const CHANNEL_TOPICS: readonly Topic[] = [
   ...new Set(CHANNELS.flatMap(({ topic, moreTopics = [] }) => [topic ?? [], moreTopics].flat())),
   'tradesPending',
 ]
+
+/** Topics of which something is kept for clients that come back: read also without subscribers, and refilled at a start. */
+export const RECOVERABLE_TOPICS: ReadonlySet<Topic> = new Set(
+  CHANNELS.flatMap(({ topic, recoverable }) => (recoverable && topic !== null ? [topic] : [])),
+)
 
 const ROW_BY_PREFIX: ReadonlyMap<string, ChannelRow> = new Map(
   CHANNELS.map((row) => [row.prefix, row]),

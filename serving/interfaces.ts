@@ -94,9 +94,9 @@ export interface Reservation {
 export interface StoreProgress {
   /**
    * Block operation of a chain up to which every row is in the store, as of the call; Infinity where the store has all that
-   * the log holds.
+   * the log holds. undefined: not known yet, because much was to be read; another call goes on.
    */
-  storedSeq(chain: string): Promise<number>
+  storedSeq(chain: string): Promise<number | undefined>
 }
 
 /** Newest and first block of a chain in the store. */

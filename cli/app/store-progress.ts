@@ -1,5 +1,7 @@
+import pLimit from 'p-limit'
 import type { Bus, GroupOffset, LogRecord, PartitionBounds } from '../../core/bus/contract.ts'
 import type { Config } from '../../core/config/settings.ts'
+import { makeYieldIfDue } from '../../core/runtime/yield-if-due.ts'
 import { PROCESS_PIPELINE } from '../../processors/process-pipeline.ts'
 import { REPARTITIONED_TOPICS } from '../../processors/runtime/stage.ts'
 import { enabledFeedSinks } from '../../processors/sinks/feed-sinks.ts'
@@ -14,6 +16,17 @@ type ProgressBus = Pick<Bus, 'topics' | 'ends' | 'offsets' | 'read'>
 
 const ALL = Number.POSITIVE_INFINITY
 
+/** What one look at a partition whose records come from several lanes takes. */
+export interface ProgressLimits {
+  /** Records that are read at most; another look goes on behind them. */
+  readonly recordsPerLook: number
+  /** Block operations that are told apart at most. */
+  readonly operations: number
+}
+
+/** More than is unread while sinks keep up. */
+const PROGRESS_LIMITS: ProgressLimits = { recordsPerLook: 50_000, operations: 10_000 }
+
 /** Offsets of one partition that a group has not read; there is at least one. */
 interface UnreadOffsets {
   readonly topic: string
@@ -24,8 +37,11 @@ interface UnreadOffsets {
 
 /** Remembers of one partition what was read before. */
 interface UnreadPartition {
-  /** Least block operation of the unread records; Infinity where none of them belongs to a block. */
-  leastSeq(bus: ProgressBus, unread: UnreadOffsets): Promise<number>
+  /**
+   * Least block operation of the unread records, or an earlier one; Infinity where none of them belongs to a block, undefined where
+   * another look has to go on reading.
+   */
+  leastSeq(bus: ProgressBus, unread: UnreadOffsets): Promise<number | undefined>
 }
 
 /** A record without one belongs to no block. */
@@ -50,26 +66,52 @@ const createOrderedPartition = (): UnreadPartition => {
   }
 }
 
-/** Records of several lanes, each in its own order: one behind another may be of an earlier operation. Each is read once. */
-const createMixedPartition = (): UnreadPartition => {
+/** Records from the one behind the last entry up to `offset` have no operation before `seq`, nor has any later record. */
+interface LeastFrom {
+  readonly offset: number
+  readonly seq: number
+}
+
+/** Of two entries one: for the records of the second it tells an earlier operation, never a later one. */
+const mergePairs = (entries: readonly LeastFrom[]): LeastFrom[] =>
+  entries.flatMap((entry, index) => {
+    const before = entries[index - 1]
+    if (index % 2 === 1 && before !== undefined) return [{ offset: entry.offset, seq: before.seq }]
+    return index === entries.length - 1 ? [entry] : []
+  })
+
+/**
+ * Records of several lanes, each in its own order: one behind another may be of an earlier operation. Each is read once, so many in
+ * one look; where there are too many operations to remember, the answer is an earlier one until the group has passed them.
+ */
+const createMixedPartition = ({ recordsPerLook, operations }: ProgressLimits): UnreadPartition => {
   let first = 0
   let next = 0
   // Records than which no later one is less: the first is the least of all.
-  const least: { readonly offset: number; readonly seq: number }[] = []
+  let least: LeastFrom[] = []
+  const remember = (offset: number, seq: number): void => {
+    while ((least.at(-1)?.seq ?? -1) >= seq) least.pop()
+    least.push({ offset, seq })
+    if (least.length > operations) least = mergePairs(least)
+  }
   return {
     leastSeq: async (bus, { topic, partition, from, end }) => {
       // Not where it went on, but somewhere else.
       if (from < first || from > next || end < next) {
-        least.length = 0
+        least = []
         next = from
       }
       first = from
+      const yieldIfDue = makeYieldIfDue()
+      let looked = 0
       if (next < end) {
         for await (const record of bus.read(topic, partition, next, end)) {
-          const seq = seqOf(record)
-          while ((least.at(-1)?.seq ?? -1) >= seq) least.pop()
-          least.push({ offset: record.offset, seq })
+          if (looked === recordsPerLook) return undefined
+          remember(record.offset, seqOf(record))
           next = record.offset + 1
+          looked += 1
+          const turn = yieldIfDue()
+          if (turn) await turn
         }
         next = end
       }
@@ -97,11 +139,18 @@ const unreadOffsets = (
   return from < end ? [{ topic, partition, from, end }] : []
 }
 
-/** Block operation before that of the next record which the group has not read; Infinity where it has read everything. */
-const readUpTo = async (
+/** The least of them; undefined where one is not known. */
+const leastOf = (seqs: readonly (number | undefined)[]): number | undefined =>
+  seqs.reduce<number | undefined>(
+    (least, seq) => (least === undefined || seq === undefined ? undefined : Math.min(least, seq)),
+    ALL,
+  )
+
+/** Block operation of the next record which the group has not read; Infinity where it has read everything, undefined where it is not known yet. */
+const nextUnread = async (
   bus: ProgressBus,
   { group, topics, partitions, createPartition }: ReadingGroup,
-): Promise<number> => {
+): Promise<number | undefined> => {
   const committed = await bus.offsets(group, topics)
   const unread = await Promise.all(
     topics.map(async (topic) =>
@@ -114,33 +163,23 @@ const readUpTo = async (
     partitions.set(name, held)
     return held.leastSeq(bus, offsets)
   })
-  return Math.min(ALL, ...(await Promise.all(seqs))) - 1
+  return leastOf(await Promise.all(seqs))
 }
 
 const isMixed = ({ topic }: Sink): boolean =>
   [...REPARTITIONED_TOPICS].some((repartitioned) => repartitioned === topic)
 
 const sinkReader =
-  (chain: string) =>
+  (chain: string, limits: ProgressLimits) =>
   (sink: Sink): ReadingGroup => ({
     group: sinkGroup(sink, chain),
     topics: [topicName(sink.topic, chain)],
     partitions: new Map(),
-    createPartition: isMixed(sink) ? createMixedPartition : createOrderedPartition,
+    createPartition: isMixed(sink) ? () => createMixedPartition(limits) : createOrderedPartition,
   })
 
-/** Runs one work after another. */
-const createTurns = () => {
-  let last: Promise<unknown> = Promise.resolve()
-  return <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const running = last.then(work, work)
-    last = running
-    return running
-  }
-}
-
 /** The stages of a chain and its sinks, those of the feeds that are on among them. */
-const chainReaders = (chain: string, { feeds }: Pick<Config, 'feeds'>) => {
+const chainReaders = (chain: string, { feeds }: Pick<Config, 'feeds'>, limits: ProgressLimits) => {
   const row = chainRow(chain)
   const sinks = row === undefined ? SINKS : [...SINKS, ...enabledFeedSinks(row, feeds)]
   const stages: ReadingGroup = {
@@ -150,7 +189,7 @@ const chainReaders = (chain: string, { feeds }: Pick<Config, 'feeds'>) => {
     createPartition: createOrderedPartition,
   }
   // What is remembered of a partition has one user at a time.
-  return { stages, sinks: sinks.map(sinkReader(chain)), turn: createTurns() }
+  return { stages, sinks: sinks.map(sinkReader(chain, limits)), turn: pLimit(1) }
 }
 
 /**
@@ -161,10 +200,11 @@ const chainReaders = (chain: string, { feeds }: Pick<Config, 'feeds'>) => {
 export const createStoreProgress = (
   bus: ProgressBus,
   config: Pick<Config, 'feeds'>,
+  limits = PROGRESS_LIMITS,
 ): StoreProgress => {
   const readers = new Map<string, ReturnType<typeof chainReaders>>()
   const readersOf = (chain: string) => {
-    const held = readers.get(chain) ?? chainReaders(chain, config)
+    const held = readers.get(chain) ?? chainReaders(chain, config, limits)
     readers.set(chain, held)
     return held
   }
@@ -174,15 +214,16 @@ export const createStoreProgress = (
       return turn(async () => {
         // Of every name: those of repartitioned topics do not begin with the chain's.
         const held = new Set(await bus.topics(''))
-        const readAll = async (groups: readonly ReadingGroup[]): Promise<number> => {
+        const unreadOf = async (groups: readonly ReadingGroup[]): Promise<number | undefined> => {
           const there = groups
             .map((each) => ({ ...each, topics: each.topics.filter((topic) => held.has(topic)) }))
             .filter(({ topics }) => topics.length > 0)
-          return Math.min(ALL, ...(await Promise.all(there.map((each) => readUpTo(bus, each)))))
+          return leastOf(await Promise.all(there.map((each) => nextUnread(bus, each))))
         }
         // The stages first: what they had published by then, the sinks have before them.
-        const folded = await readAll([stages])
-        return Math.min(folded, await readAll(sinks))
+        const unfolded = await unreadOf([stages])
+        const next = leastOf([unfolded, await unreadOf(sinks)])
+        return next === undefined ? undefined : next - 1
       })
     },
   }

@@ -106,7 +106,12 @@ export const COUNTERS = {
   ),
   graphqlSubscriptionsEnded: defineMetric(
     'sluice_graphql_subscriptions_ended_total',
-    'GraphQL subscriptions that the server ended: `slow`, `quota`, `error`; slow readers are closed',
+    'GraphQL subscriptions that had begun and that the server ended: `slow`, `quota`, `error`; slow readers are closed',
+    'reason',
+  ),
+  graphqlSubscriptionsRefused: defineMetric(
+    'sluice_graphql_subscriptions_refused_total',
+    'GraphQL subscriptions that did not begin: `limit` (too many subscriptions or requests), `quota`, `cursor`, `request` (not a valid one), `error`',
     'reason',
   ),
   queryRejected: defineMetric(

@@ -1,4 +1,13 @@
 import {
+  CANDLE_TRADES_SQL,
+  type CandleState,
+  inLines,
+  mergedState,
+  type StateNames,
+  storedStates,
+  tradeStates,
+} from '../candle-states.ts'
+import {
   BUCKET_FIELDS,
   ROW_LIMIT,
   tokenFields,
@@ -50,8 +59,40 @@ const usdVolumeLeaf: Leaf = {
 }
 const tradesLeaf = sumLeaf('trades', 'Trades of the bucket.')
 
-const POSITION_SQL = 'bitShiftLeft(block_slot, 24) + event_index'
-const COUNTED_SQL = 'is_suspect = 0 AND price_usd > 0 AND is_base = 1'
+/** Names of the states in the union. */
+const NAMES = {
+  open: 'o',
+  close: 'cl',
+  high: 'h',
+  low: 'l',
+  open_native: 'no',
+  close_native: 'nc',
+  high_native: 'nh',
+  low_native: 'nl',
+  volume: 'v',
+  volume_usd: 'vu',
+  volume_native: 'vn',
+  trades: 'n',
+  buys: 'nb',
+  sells: 'ns',
+} as const satisfies StateNames
+
+/** Of native prices: what a bucket without a known one has is null. */
+const UNKNOWN_NATIVE: Readonly<Partial<Record<CandleState, string>>> = {
+  open_native: '0',
+  high_native: '0',
+  low_native: 'inf',
+  close_native: '0',
+}
+const mergedColumn = (state: keyof typeof NAMES): string => {
+  const value = mergedState(state, NAMES[state])
+  const unknown = UNKNOWN_NATIVE[state]
+  return `${unknown === undefined ? value : `nullIf(${value}, ${unknown})`} AS ${state}`
+}
+const PRICE_STATES = ['open', 'high', 'low', 'close'] as const
+const NATIVE_PRICE_STATES = ['open_native', 'high_native', 'low_native', 'close_native'] as const
+const VOLUME_STATES = ['volume', 'volume_usd', 'volume_native', 'trades', 'buys', 'sells'] as const
+const MERGED_COLUMNS = [...PRICE_STATES, ...NATIVE_PRICE_STATES, ...VOLUME_STATES].map(mergedColumn)
 
 /**
  * Candles of one chain, of the base leg as on streams: rolled-up minutes below the watermark, raw
@@ -59,23 +100,13 @@ const COUNTED_SQL = 'is_suspect = 0 AND price_usd > 0 AND is_base = 1'
  * those of the trades whose native price is known; a bucket without any has 0 and infinity in the states and null here.
  */
 export const CANDLES_SQL = `(SELECT '{chain}' AS chain, token_address, b AS bucket,
-  argMinMerge(o) AS open, max(h) AS high, min(l) AS low, argMaxMerge(cl) AS close,
-  nullIf(argMinMerge(no), 0) AS open_native, nullIf(max(nh), 0) AS high_native, nullIf(min(nl), inf) AS low_native,
-  nullIf(argMaxMerge(nc), 0) AS close_native, sum(v) AS volume, sum(vu) AS volume_usd, sum(vn) AS volume_native,
-  sum(n) AS trades, sum(nb) AS buys, sum(ns) AS sells
+  ${inLines(MERGED_COLUMNS, [4, 3, 4, 3], '  ')}
 FROM (
-  SELECT token_address, bucket AS b, open AS o, close AS cl, high AS h, low AS l, open_native AS no, close_native AS nc,
-    high_native AS nh, low_native AS nl, volume AS v, volume_usd AS vu, volume_native AS vn, trades AS n, buys AS nb,
-    sells AS ns
+  SELECT token_address, bucket AS b, ${inLines(storedStates(NAMES), [6, 7, 1], '    ')}
   FROM {chain}_ohlc_1m WHERE bucket < {watermark} AND is_base = 1
   UNION ALL
-  SELECT token_address, toStartOfMinute(block_time) AS b, argMinState(assumeNotNull(price_usd), ${POSITION_SQL}) AS o,
-    argMaxState(assumeNotNull(price_usd), ${POSITION_SQL}) AS cl, max(assumeNotNull(price_usd)) AS h,
-    min(assumeNotNull(price_usd)) AS l, argMinState(ifNull(price_native, 0), if(price_native > 0, ${POSITION_SQL}, 18446744073709551615)) AS no,
-    argMaxState(ifNull(price_native, 0), if(price_native > 0, ${POSITION_SQL}, 0)) AS nc, max(ifNull(price_native, 0)) AS nh,
-    min(if(price_native > 0, assumeNotNull(price_native), inf)) AS nl, sum(amount) AS v, sum(assumeNotNull(amount_usd)) AS vu,
-    sum(ifNull(amount_native, 0)) AS vn, count() AS n, countIf(side = 'BUY') AS nb, countIf(side = 'SELL') AS ns
-  FROM {chain}_dex_trades_enriched FINAL WHERE block_time >= {watermark} AND ${COUNTED_SQL} GROUP BY token_address, b
+  SELECT token_address, toStartOfMinute(block_time) AS b, ${inLines(tradeStates(NAMES), [1, 2, 2, 2, 3, 4], '    ')}
+  FROM {chain}_dex_trades_enriched FINAL WHERE block_time >= {watermark} AND ${CANDLE_TRADES_SQL} AND is_base = 1 GROUP BY token_address, b
 ) GROUP BY token_address, bucket)`
 
 /** Candles per token, chain and minute; wider buckets by `interval`. */

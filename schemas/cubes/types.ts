@@ -48,8 +48,23 @@ export interface Tree {
   readonly [name: string]: Leaf | LeafOrTree | Tree
 }
 
-/** Root fields under which a cube is served. */
-export type CubeGroup = 'EVM' | 'Solana' | 'Trading'
+/**
+ * Root fields under which cubes are served: whose chains' rows they return (`vm: null` = those of every chain), and whether the
+ * argument `network` names the chain.
+ */
+export const CUBE_GROUPS = {
+  EVM: { vm: 'evm', network: 'required' },
+  Solana: { vm: 'svm', network: 'optional' },
+  Trading: { vm: null, network: 'none' },
+} as const satisfies Readonly<
+  Record<string, { readonly vm: Vm | null; readonly network: 'required' | 'optional' | 'none' }>
+>
+
+/** A root field under which a cube is served. */
+export type CubeGroup = keyof typeof CUBE_GROUPS
+
+/** The root fields, as the schema lists them. */
+export const CUBE_GROUP_NAMES = Object.keys(CUBE_GROUPS) as readonly CubeGroup[]
 
 /** A join that is made where a selected leaf needs it. */
 export type Lookup =

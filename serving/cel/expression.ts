@@ -36,7 +36,7 @@ export interface ExpressionLanguage {
   /** Operators and functions beyond the standard ones. */
   readonly extend?: (environment: Environment) => void
   /** Puts other text where the expression says something in another way. Throws `InvalidExpression`. */
-  readonly rewrite?: (node: ExpressionNode) => readonly Replacement[]
+  readonly rewrite?: (node: ExpressionNode, source: string) => readonly Replacement[]
   /** Puts other functions into the parsed tree that is evaluated, before it is checked. Throws `InvalidExpression`. */
   readonly adapt?: (node: ExpressionNode) => void
   /** Of the regular expressions of the calls that `adapt` has put there. Throws `InvalidExpression` for an invalid one. */
@@ -64,7 +64,8 @@ export const createExpressionCompiler = (
   extend?.(environment)
   return (source) => {
     const written = parse(environment, source)
-    const replaced = rewrite === undefined ? source : replaceText(source, rewrite(written.ast))
+    const replaced =
+      rewrite === undefined ? source : replaceText(source, rewrite(written.ast, source))
     const run = replaced === source ? written : parse(environment, replaced)
     adapt?.(run.ast)
     rejectForbiddenCalls(run.ast, forbidden)

@@ -2,6 +2,7 @@ import { GraphQLError } from 'graphql'
 import { acceptedType } from '../http/accepted-type.ts'
 import type { Plan } from './plan.ts'
 import type { RecordLayout } from './record-layout.ts'
+import { type GroupMember, groupMembers, type RootMember } from './select.ts'
 import type { Field } from './selection.ts'
 import { type AnswerBudget, JSON_FRAME, type RecordFrame } from './write-records.ts'
 
@@ -128,15 +129,13 @@ export const validateFormat = (
   { mediaType, rowsOnly }: AnswerFormat,
 ): void => {
   if (!rowsOnly) return
-  const inner = members.flatMap((member) => (member.kind === 'group' ? member.members : []))
+  const inside = (kind: RootMember['kind']): readonly GroupMember[] =>
+    members.filter((member) => member.kind === kind).flatMap(groupMembers)
+  const inner = inside('group')
   const isOther = members.some(({ kind }) => kind === 'introspection' || kind === 'typename')
   if (selections.length === 1 && inner.length <= 1 && !isOther) return
-  const cubes = [
-    ...inner,
-    ...members.flatMap((member) => (member.kind === 'flat' ? [member.member] : [])),
-  ]
   const nodes = [
-    ...cubes.flatMap((member) => ('node' in member ? [member.node] : [])),
+    ...[...inner, ...inside('flat')].flatMap((member) => ('node' in member ? [member.node] : [])),
     ...members.flatMap((member) => (member.kind === 'introspection' ? [member.node] : [])),
   ]
   throw new GraphQLError(`${mediaType} holds the rows of one cube and nothing else`, { nodes })

@@ -1,8 +1,9 @@
 import type { Leaf, ListLeafType } from '../../schemas/cubes/types.ts'
+import { comparisonSign, operatorRow } from './operators.ts'
 import { type QueryParameters, TIME_PARAMETER_TYPE } from './query-parameters.ts'
 import { type RelativeTime, relativeTimeMs } from './relative-time.ts'
 import { formatBoundTime, toPlainDecimal } from './scalars.ts'
-import type { Condition, Operator } from './selection.ts'
+import type { Condition } from './selection.ts'
 
 /** What a condition is compiled for. */
 export interface ConditionContext {
@@ -17,23 +18,6 @@ export interface ConditionContext {
 
 type Comparison = Extract<Condition, { readonly kind: 'compare' }>
 
-const SQL_OPERATORS = {
-  is: '=',
-  not: '!=',
-  gt: '>',
-  ge: '>=',
-  lt: '<',
-  le: '<=',
-  after: '>',
-  since: '>=',
-  before: '<',
-  till: '<=',
-} as const satisfies Readonly<Partial<Record<Operator, string>>>
-
-/** SQL of an operator that compares two values. */
-const sqlOperator = (operator: Operator): string =>
-  SQL_OPERATORS[operator as keyof typeof SQL_OPERATORS]
-
 /** WHERE text of a condition. A null value makes it null, which holds nowhere. */
 export const compileCondition = (condition: Condition, context: ConditionContext): string => {
   if (condition.kind === 'compare') return compileComparison(condition, context)
@@ -47,7 +31,8 @@ export const compileCondition = (condition: Condition, context: ConditionContext
 const compileComparison = (compare: Comparison, context: ConditionContext): string => {
   const { leaf, operator, value } = compare
   const sql = context.use(leaf)
-  if (operator === 'isNull') return value === true ? `isNull(${sql})` : `isNotNull(${sql})`
+  if (operatorRow(operator).operand === 'flag')
+    return value === true ? `isNull(${sql})` : `isNotNull(${sql})`
   switch (leaf.type) {
     case 'String':
       return stringComparison(compare, sql, context)
@@ -58,7 +43,9 @@ const compileComparison = (compare: Comparison, context: ConditionContext): stri
         ? decimalComparison(compare, sql, context.binder)
         : numberComparison(compare, sql, (text) => context.binder.bind(text, 'Float64'))
     case 'Boolean':
-      return `${sql} = ${context.binder.bind(value === true ? '1' : '0', 'UInt8')}`
+      return numberComparison(compare, sql, () =>
+        context.binder.bind(value === true ? '1' : '0', 'UInt8'),
+      )
     case 'DateTime':
     case 'Date':
       return timeComparison(compare, sql, context)
@@ -74,10 +61,11 @@ const listComparison = (
   sql: string,
   bind: (text: string) => string,
 ): string | undefined => {
-  if (operator !== 'in' && operator !== 'notIn') return undefined
+  const { operand, negative } = operatorRow(operator)
+  if (operand !== 'several') return undefined
   const items = (value as readonly string[]).map((item) => bind(String(item)))
-  if (items.length === 0) return operator === 'in' ? '0' : '1'
-  return `${sql} ${operator === 'in' ? 'IN' : 'NOT IN'} (${items.join(', ')})`
+  if (items.length === 0) return negative ? '1' : '0'
+  return `${sql} ${negative ? 'NOT IN' : 'IN'} (${items.join(', ')})`
 }
 
 const ITEM_TYPES = { StringList: 'String', IntList: 'Int64', FloatList: 'Float64' } as const
@@ -89,15 +77,14 @@ const itemComparison = (
   type: ListLeafType,
   context: ConditionContext,
 ): string => {
-  const several = operator === 'in' || operator === 'notIn'
-  const items = (several ? (value as readonly unknown[]) : [value]).map((item) =>
+  const { operand, negative } = operatorRow(operator)
+  const items = (operand === 'several' ? (value as readonly unknown[]) : [value]).map((item) =>
     addressText(leaf, String(item), context),
   )
-  const isNegative = operator === 'not' || operator === 'notIn' || operator === 'notIncludes'
-  if (items.length === 0) return isNegative ? '1' : '0'
+  if (items.length === 0) return negative ? '1' : '0'
   const bound = items.map((item) => context.binder.bind(item, ITEM_TYPES[type])).join(', ')
   const held = type === 'IntList' ? `arrayMap(item -> toInt64(item), ${sql})` : sql
-  return `${isNegative ? 'NOT ' : ''}hasAny(${held}, [${bound}])`
+  return `${negative ? 'NOT ' : ''}hasAny(${held}, [${bound}])`
 }
 
 const numberComparison = (
@@ -106,7 +93,7 @@ const numberComparison = (
   bind: (text: string) => string,
 ): string =>
   listComparison(compare, sql, bind) ??
-  `${sql} ${sqlOperator(compare.operator)} ${bind(String(compare.value))}`
+  `${sql} ${comparisonSign(compare.operator)} ${bind(String(compare.value))}`
 
 /** Whole digits that a Decimal(76, 30) operand can have beside a Decimal(38, 12) column. */
 const MAX_WHOLE_DIGITS = 26
@@ -135,10 +122,11 @@ const timeComparison = (
     const value = formatBoundTime(relativeTimeMs(compare.value, nowMs))
     return numberComparison({ ...compare, value }, sql, bind)
   }
-  if (compare.operator === 'in' || compare.operator === 'notIn') {
+  const { operand } = operatorRow(compare.operator)
+  if (operand === 'several') {
     return numberComparison(compare, `toDateTime64(${sql}, 3, 'UTC')`, bind)
   }
-  if (compare.operator !== 'between') return numberComparison(compare, sql, bind)
+  if (operand !== 'period') return numberComparison(compare, sql, bind)
   const [from, to = from] = compare.value as readonly [from: string, to?: string]
   return `(${sql} >= ${bind(from)} AND ${sql} <= ${bind(to)})`
 }
@@ -160,56 +148,19 @@ const stringComparison = (
   context: ConditionContext,
 ): string => {
   const { leaf, operator } = compare
-  const equality =
-    operator === 'is' || operator === 'not' || operator === 'in' || operator === 'notIn'
-  const folds = leaf.folds === true && equality
+  const { operand, negative, pattern, sql: textSql } = operatorRow(operator)
+  // Comparisons of the whole text.
+  const folds = leaf.folds === true && textSql === undefined
   const sql = folds ? foldedSql(column) : column
   const adapt = (value: unknown): string =>
     folds ? foldText(String(value)) : addressText(leaf, String(value), context)
   const { binder } = context
-  if (operator === 'in' || operator === 'notIn') {
+  if (operand === 'several') {
     const items = (compare.value as readonly unknown[]).map(adapt)
-    if (items.length === 0) return operator === 'in' ? '0' : '1'
-    return `${sql} ${operator === 'in' ? 'IN' : 'NOT IN'} ${binder.bind(items, 'Array(String)')}`
+    if (items.length === 0) return negative ? '1' : '0'
+    return `${sql} ${negative ? 'NOT IN' : 'IN'} ${binder.bind(items, 'Array(String)')}`
   }
-  return stringOperator(operator, sql, (like) =>
-    binder.bind(
-      like ? adapt(compare.value).replaceAll('\\', '\\\\') : adapt(compare.value),
-      'String',
-    ),
-  )
-}
-
-/** `like`: the operand is a pattern in which only `%` and `_` are special. */
-const stringOperator = (
-  operator: Operator,
-  sql: string,
-  bind: (like: boolean) => string,
-): string => {
-  switch (operator) {
-    case 'like':
-      return `${sql} LIKE ${bind(true)}`
-    case 'notLike':
-      return `${sql} NOT LIKE ${bind(true)}`
-    case 'likeCaseInsensitive':
-      return `${sql} ILIKE ${bind(true)}`
-    case 'notLikeCaseInsensitive':
-      return `${sql} NOT ILIKE ${bind(true)}`
-    case 'includes':
-      return `position(${sql}, ${bind(false)}) > 0`
-    case 'notIncludes':
-      return `position(${sql}, ${bind(false)}) = 0`
-    case 'includesCaseInsensitive':
-      return `positionCaseInsensitiveUTF8(${sql}, ${bind(false)}) > 0`
-    case 'notIncludesCaseInsensitive':
-      return `positionCaseInsensitiveUTF8(${sql}, ${bind(false)}) = 0`
-    case 'startsWith':
-      return `startsWith(${sql}, ${bind(false)})`
-    case 'endsWith':
-      return `endsWith(${sql}, ${bind(false)})`
-    case 'startsWithCaseInsensitive':
-      return `startsWith(lowerUTF8(${sql}), lowerUTF8(${bind(false)}))`
-    default:
-      return `${sql} ${sqlOperator(operator)} ${bind(false)}`
-  }
+  const text = adapt(compare.value)
+  const bound = binder.bind(pattern ? text.replaceAll('\\', '\\\\') : text, 'String')
+  return textSql?.(sql, bound) ?? `${sql} ${comparisonSign(operator)} ${bound}`
 }

@@ -2,6 +2,7 @@ import { isListType, type Leaf } from '../../schemas/cubes/types.ts'
 import { bucketStartSql, intervalSql } from './bucket-start.ts'
 import { compileCondition } from './compile-condition.ts'
 import type { Expression } from './expression.ts'
+import { comparisonSign } from './operators.ts'
 import { fieldsByName, type NamedFields } from './order-by.ts'
 import {
   createRecordLayout,
@@ -11,7 +12,6 @@ import {
 } from './record-layout.ts'
 import {
   type BucketField,
-  type Having,
   isBucketField,
   type MetricField,
   type OrderKey,
@@ -235,21 +235,12 @@ const compileExpression = (
   }
 }
 
-const HAVING_OPERATORS: Readonly<Record<Having['operator'], string>> = {
-  gt: '>',
-  ge: '>=',
-  lt: '<',
-  le: '<=',
-  eq: '=',
-  ne: '!=',
-}
-
 const havingClause = (grouping: GroupedStatement, buckets: Map<string, string>): string => {
   const parts = grouping.fields.flatMap((field) =>
     field.kind === 'metric' || field.kind === 'calculate'
       ? field.having.map(({ operator, value }) => {
           const bound = grouping.binder.bind(value, 'Float64')
-          return `${numericSql(grouping, field, buckets)} ${HAVING_OPERATORS[operator]} ${bound}`
+          return `${numericSql(grouping, field, buckets)} ${comparisonSign(operator)} ${bound}`
         })
       : [],
   )

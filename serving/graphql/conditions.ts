@@ -1,46 +1,31 @@
 import { GraphQLError } from 'graphql'
 import type { Cube, Leaf, Tree } from '../../schemas/cubes/types.ts'
-import { isLeaf, isLeafOrTree, isListType } from '../../schemas/cubes/types.ts'
+import { isLeaf, isLeafOrTree } from '../../schemas/cubes/types.ts'
 import { type CubePaths, leafAt } from './cube-paths.ts'
+import { canonicalOperator, operatorRow } from './operators.ts'
 import { parseRelative } from './relative-time.ts'
-import type { Condition, Operator } from './selection.ts'
+import type { Condition } from './selection.ts'
 
 /** A filter argument after coercion. */
 export type CoercedInput = Readonly<Record<string, unknown>>
 
-const CANONICAL_OPERATORS: Readonly<Record<string, Operator>> = {
-  gte: 'ge',
-  lte: 'le',
-  eq: 'is',
-  ne: 'not',
-  excludes: 'notIncludes',
-}
-const NEGATIVE_OPERATORS: ReadonlySet<Operator> = new Set([
-  'not',
-  'notIn',
-  'notLike',
-  'notIncludes',
-  'notLikeCaseInsensitive',
-  'notIncludesCaseInsensitive',
-])
-
 const comparison = (path: string, leaf: Leaf, name: string, value: unknown): Condition => {
-  if (name === 'length' && isListType(leaf.type))
+  const { operand } = operatorRow(name)
+  if (operand === 'length')
     return allOf(parseOperators(path, lengthLeaf(leaf), value as CoercedInput))
-  if (name === 'between') checkPeriod(path, value as readonly unknown[])
-  const relative = parseRelative(name, value)
+  if (operand === 'period') checkPeriod(path, name, value as readonly unknown[])
   return {
     kind: 'compare',
     path,
     leaf,
-    operator: CANONICAL_OPERATORS[name] ?? ((relative?.name ?? name) as Operator),
-    value: relative?.time ?? value,
+    operator: canonicalOperator(name),
+    value: operand === 'ago' ? parseRelative(value as CoercedInput) : value,
   }
 }
 
-const checkPeriod = (path: string, { length }: readonly unknown[]): void => {
+const checkPeriod = (path: string, name: string, { length }: readonly unknown[]): void => {
   if (length === 1 || length === 2) return
-  throw new GraphQLError(`'between' of ${path} takes a first and a last time, not ${length}`)
+  throw new GraphQLError(`'${name}' of ${path} takes a first and a last time, not ${length}`)
 }
 
 const lengthLeaf = ({ sql, about, ...rest }: Leaf): Leaf => ({
@@ -96,8 +81,7 @@ export const selectorCondition = (
   allOf(
     Object.entries(given).map(([name, value]): Condition => {
       const of = targets.map((path) => comparison(path, leafAt(paths, path), name, value))
-      const operator = CANONICAL_OPERATORS[name] ?? (name as Operator)
-      return { kind: NEGATIVE_OPERATORS.has(operator) ? 'all' : 'any', of }
+      return { kind: operatorRow(canonicalOperator(name)).negative ? 'all' : 'any', of }
     }),
   )
 

@@ -15,7 +15,7 @@ import { selectionPrices } from './credits.ts'
 import { QueryTooExpensive } from './errors.ts'
 import type { QueryLimits } from './limits.ts'
 import type { Plan } from './plan.ts'
-import type { GroupMember } from './select.ts'
+import { cubeMembers, type GroupMember } from './select.ts'
 import type { CubeSelection } from './selection.ts'
 import {
   type AnswerBudget,
@@ -190,15 +190,10 @@ const deliveryFacts = (
   { chain, added, removed }: BlockScope,
   cursor: string | undefined,
 ): Readonly<Record<string, unknown>> => {
-  const inner = members.flatMap((member) => {
-    if (member.kind === 'group') return member.members
-    return member.kind === 'flat' ? [member.member] : []
-  })
-  const cut = inner.flatMap((member) => {
-    if (!('selection' in member)) return []
-    const { limit } = member.selection
-    const rowCount = answers.get(member.selection)?.rowCount ?? 0
-    return limit.count > 0 && rowCount >= limit.count ? [member.key] : []
+  const cut = cubeMembers(members).flatMap(({ key, selection }) => {
+    const { limit } = selection
+    const rowCount = answers.get(selection)?.rowCount ?? 0
+    return limit.count > 0 && rowCount >= limit.count ? [key] : []
   })
   return {
     delivery: {

@@ -7,68 +7,42 @@ import {
   GraphQLString,
 } from 'graphql'
 import type { LeafType } from '../../schemas/cubes/types.ts'
-import { RELATIVE_OPERATORS, RelativeTimeType } from './relative-time.ts'
+import { type OperandKind, operatorsOf, type ValueKind } from './operators.ts'
+import { RelativeTimeType } from './relative-time.ts'
 import { DateTimeType, DecimalType, FloatType, IntType } from './scalars.ts'
 
-const operatorInputFields = (
-  type: GraphQLInputType,
-  single: readonly string[],
-  lists: readonly string[],
-): Record<string, { readonly type: GraphQLInputType }> => ({
-  ...Object.fromEntries(single.map((name) => [name, { type }])),
-  ...Object.fromEntries(
-    lists.map((name) => [name, { type: new GraphQLList(new GraphQLNonNull(type)) }]),
-  ),
-  isNull: { type: GraphQLBoolean },
-})
+type OperatorFields = Readonly<Record<string, { readonly type: GraphQLInputType }>>
 
-const COMPARISONS = ['eq', 'ne', 'gt', 'ge', 'gte', 'lt', 'le', 'lte'] as const
-const STRING_OPERATORS = [
-  'is',
-  'not',
-  'like',
-  'notLike',
-  'includes',
-  'notIncludes',
-  'startsWith',
-  'endsWith',
-  'likeCaseInsensitive',
-  'notLikeCaseInsensitive',
-  'includesCaseInsensitive',
-  'notIncludesCaseInsensitive',
-  'startsWithCaseInsensitive',
-] as const
+/** The fields of a filter over values of a kind. */
+const operatorInputFields = (kind: ValueKind, type: GraphQLInputType): OperatorFields => {
+  const listType = new GraphQLList(new GraphQLNonNull(type))
+  const typeOf = (operand: OperandKind): GraphQLInputType => {
+    if (operand === 'several' || operand === 'period') return listType
+    if (operand === 'flag') return GraphQLBoolean
+    if (operand === 'ago') return RelativeTimeType
+    return operand === 'length' ? ListLengthFilter : type
+  }
+  return Object.fromEntries(
+    operatorsOf(kind).map(({ name, operand }) => [name, { type: typeOf(operand) }]),
+  )
+}
 
-const LIST_OPERATORS = ['is', 'not', 'includes', 'notIncludes', 'excludes'] as const
 const ListLengthFilter = new GraphQLInputObjectType({
   name: 'ListLengthFilter',
   description: 'How many items a list has.',
-  fields: operatorInputFields(IntType, COMPARISONS, ['in', 'notIn']),
+  fields: () => operatorInputFields('number', IntType),
 })
 
-/** What a list holds: `is` and `includes` ask for one item, `in` for any of several. A list is never null. */
-const listOperatorFields = (item: GraphQLInputType): ReturnType<typeof operatorInputFields> => {
-  const { isNull: _, ...fields } = operatorInputFields(item, LIST_OPERATORS, ['in', 'notIn'])
-  return { ...fields, length: { type: ListLengthFilter } }
-}
-
-const FIELDS_BY_FILTER_TYPE: Readonly<Record<string, ReturnType<typeof operatorInputFields>>> = {
-  StringFilter: operatorInputFields(GraphQLString, STRING_OPERATORS, ['in', 'notIn']),
-  IntFilter: operatorInputFields(IntType, COMPARISONS, ['in', 'notIn']),
-  FloatFilter: operatorInputFields(FloatType, COMPARISONS, ['in', 'notIn']),
-  DecimalFilter: operatorInputFields(DecimalType, COMPARISONS, ['in', 'notIn']),
-  BoolFilter: operatorInputFields(GraphQLBoolean, ['is', 'eq'], []),
-  DateTimeFilter: {
-    ...operatorInputFields(
-      DateTimeType,
-      ['is', 'not', 'since', 'till', 'after', 'before'],
-      ['between', 'in', 'notIn'],
-    ),
-    ...Object.fromEntries(RELATIVE_OPERATORS.map((name) => [name, { type: RelativeTimeType }])),
-  },
-  StringListFilter: listOperatorFields(GraphQLString),
-  IntListFilter: listOperatorFields(IntType),
-  FloatListFilter: listOperatorFields(FloatType),
+const FIELDS_BY_FILTER_TYPE: Readonly<Record<string, OperatorFields>> = {
+  StringFilter: operatorInputFields('text', GraphQLString),
+  IntFilter: operatorInputFields('number', IntType),
+  FloatFilter: operatorInputFields('number', FloatType),
+  DecimalFilter: operatorInputFields('number', DecimalType),
+  BoolFilter: operatorInputFields('boolean', GraphQLBoolean),
+  DateTimeFilter: operatorInputFields('time', DateTimeType),
+  StringListFilter: operatorInputFields('list', GraphQLString),
+  IntListFilter: operatorInputFields('list', IntType),
+  FloatListFilter: operatorInputFields('list', FloatType),
 }
 
 const FILTER_TYPE_BY_LEAF: Readonly<Record<LeafType, string>> = {
@@ -84,7 +58,7 @@ const FILTER_TYPE_BY_LEAF: Readonly<Record<LeafType, string>> = {
 }
 
 /** Operators of a leaf, as fields of an input type. */
-export const operatorFields = (type: LeafType): ReturnType<typeof operatorInputFields> =>
+export const operatorFields = (type: LeafType): OperatorFields =>
   FIELDS_BY_FILTER_TYPE[FILTER_TYPE_BY_LEAF[type]] ?? {}
 
 /** The filter types by name; one set per schema. */

@@ -14,6 +14,7 @@ import {
 } from 'graphql'
 import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
 import type { QueryLimits } from './limits.ts'
+import { takesPattern, timeOperatorFor } from './operators.ts'
 import { type PlanningBudget, stepsOfText } from './planning-budget.ts'
 import { DateTimeType } from './scalars.ts'
 
@@ -67,17 +68,6 @@ export interface ValueContext {
   >
 }
 
-const TIME_OPERATOR_HINTS: ReadonlyMap<string, string> = new Map([
-  ['gt', 'after'],
-  ['ge', 'since'],
-  ['gte', 'since'],
-  ['lt', 'before'],
-  ['le', 'till'],
-  ['lte', 'till'],
-  ['eq', 'is'],
-  ['ne', 'not'],
-])
-
 /** The chain that a word of a query means; a word that means none is given back. */
 export const resolveChainAlias = (word: string): string =>
   Object.hasOwn(CHAIN_ID_BY_NAME, word) ? (CHAIN_ID_BY_NAME[word] ?? word) : word
@@ -129,12 +119,6 @@ const enumNode = (value: string, at: ValueNode): ValueNode => ({
   value,
 })
 
-const PATTERN_OPERATORS: ReadonlySet<string> = new Set([
-  'like',
-  'notLike',
-  'likeCaseInsensitive',
-  'notLikeCaseInsensitive',
-])
 const MAX_PATTERN_LENGTH = 300
 const MAX_WILDCARDS = 20
 
@@ -161,8 +145,8 @@ const normalizeObject = (
   for (const given of shaped.fields) {
     const name = resolveStateSuffix(given.name.value, (candidate) => candidate in known)
     const definition = known[name]
-    const word = TIME_OPERATOR_HINTS.get(name)
-    if (!definition && word && known.since) {
+    const word = definition || !known.since ? undefined : timeOperatorFor(name)
+    if (word) {
       throw new GraphQLError(`${type.name} has no '${name}': use '${word}'`, { nodes: given })
     }
     const value = definition
@@ -170,7 +154,7 @@ const normalizeObject = (
       : given.value.kind === Kind.VARIABLE
         ? { kind: Kind.NULL as const }
         : given.value
-    if (value && PATTERN_OPERATORS.has(name)) validatePattern(value)
+    if (value && takesPattern(name)) validatePattern(value)
     if (value) fields.push({ ...given, name: { ...given.name, value: name }, value })
   }
   return { ...shaped, fields }

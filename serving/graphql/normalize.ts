@@ -18,6 +18,7 @@ import {
   TypeNameMetaFieldDef,
 } from 'graphql'
 import { chainRow } from '../../schemas/chains.ts'
+import { CUBE_GROUP_NAMES, CUBE_GROUPS, type CubeGroup } from '../../schemas/cubes/types.ts'
 import {
   normalizeValue,
   resolveChainAlias,
@@ -283,6 +284,12 @@ const leafFormField = (type: GraphQLObjectType): FieldNode | undefined => {
 
 const GROUP_ARGUMENTS: ReadonlySet<string> = new Set(['network', 'dataset', 'aggregates'])
 
+/** The group with the rows of a chain; without one, that of all chains. A word that names none is refused as a network of `EVM`. */
+const groupOfChain = (chain: string | undefined): CubeGroup => {
+  const vm = chain ? chainRow(chain)?.vm : null
+  return CUBE_GROUP_NAMES.find((name) => CUBE_GROUPS[name].vm === vm) ?? 'EVM'
+}
+
 /** N12: `Cube(network: n, …)` at the root becomes the same cube inside its group. */
 const wrapRootCube = (
   node: FieldNode,
@@ -304,7 +311,7 @@ const wrapRootCube = (
     addError(pass, new GraphQLError(message, { nodes: node }))
     return undefined
   }
-  const group = !chain ? 'Trading' : chainRow(chain)?.vm === 'svm' ? 'Solana' : 'EVM'
+  const group = groupOfChain(chain)
   const key = node.alias ?? node.name
   const body: FieldNode = {
     ...node,

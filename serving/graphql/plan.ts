@@ -21,7 +21,7 @@ import {
   stepsOfText,
 } from './planning-budget.ts'
 import type { CubeSchema } from './schema.ts'
-import { type GroupMember, type RootMember, selectCubes } from './select.ts'
+import { type CubeMember, cubeMembers, type RootMember, selectCubes } from './select.ts'
 import { type CubeSelection, countLeaves } from './selection.ts'
 import { validateSubscription } from './validate-subscription.ts'
 
@@ -48,16 +48,6 @@ const MAX_CACHED_PLANS = 500
 /** Characters and nodes that are kept, a node as `CHARACTERS_PER_NODE`. */
 const MAX_CACHE_SIZE = 20_000_000
 const CHARACTERS_PER_NODE = 50
-
-type CubeMember = Extract<GroupMember, { readonly selection: CubeSelection }>
-
-const cubeMembers = (members: readonly RootMember[]): readonly CubeMember[] =>
-  members
-    .flatMap((member): readonly GroupMember[] => {
-      if (member.kind === 'group') return member.members
-      return member.kind === 'flat' ? [member.member] : []
-    })
-    .filter((member): member is CubeMember => 'selection' in member)
 
 /** What aliases repeat in every row costs the engine nothing, but all of it is written. */
 const validateAnswerSize = (

@@ -20,7 +20,7 @@ import { installGuard } from '../http/guard-hooks.ts'
 import { problemBody, retryAfterSeconds, toFault } from '../http/problem-details.ts'
 import { reportFault } from '../http/report-fault.ts'
 import type { FreshnessReader, Guard } from '../interfaces.ts'
-import { emptyWork, type LimitedReads, queryWorkMilliUnits } from '../queries/limited-reads.ts'
+import type { LimitedReads } from '../queries/limited-reads.ts'
 import { clientDisconnectSignal } from '../queries/query-limiter.ts'
 import { type AnswerFormat, formatFor, validateFormat } from './answer-format.ts'
 import { createGraphqlEngine, type GraphqlEngineDeps } from './engine.ts'
@@ -30,6 +30,7 @@ import { explorerPage, installExplorerFiles } from './explorer-page.ts'
 import { QUERY_LIMITS, type QueryLimits } from './limits.ts'
 import type { GraphqlRequest, Plan } from './plan.ts'
 import { planWithQuota } from './plan-with-quota.ts'
+import { runAndCharge } from './run-and-charge.ts'
 
 /** What the GraphQL surface works with. */
 export interface GraphqlDeps extends GraphqlEngineDeps {
@@ -134,7 +135,7 @@ export const graphqlPlugin = (
       })
       validateFormat(plan, format)
       const running = { ...deps, reads, limits, format }
-      const body = await executeAndCharge(running, plan, request, reply)
+      const body = await answerPlan(running, plan, request, reply)
       return await reply.type(`${format.mediaType}; charset=utf-8`).send(body)
     } catch (error) {
       const errors = publicErrors(error)
@@ -208,8 +209,8 @@ const mountRoutes = (
   })
 }
 
-/** Holds the worst case, runs, and settles what the rows cost: what the engine did at least, also when it was in vain. */
-const executeAndCharge = async (
+/** The body of a plan's answer, charged to the caller. */
+const answerPlan = async (
   {
     reads,
     freshness,
@@ -227,22 +228,15 @@ const executeAndCharge = async (
   reply: FastifyReply,
 ): Promise<Buffer> => {
   if (principal === null) throw new Fault('UNAUTHORIZED')
-  const reservation = meter.reserve(principal, plan.worstMilliUnits, 'graphql')
-  const caller = { ...principal, signal: clientDisconnectSignal(reply), work: emptyWork() }
-  try {
-    const { body, milliUnits } = await executePlan(
-      plan,
-      { reads, freshness, limits, nowMs, format },
-      caller,
-    )
-    reservation.settle(milliUnits)
-    if (format.rowsOnly) reply.header('X-CU-Cost', String(milliUnits / MILLI_UNITS_PER_UNIT))
-    return body
-  } catch (error) {
-    const isInternal = !publicErrors(error) && !caller.signal.aborted
-    reservation.settle(
-      isInternal ? 0 : Math.min(plan.worstMilliUnits, queryWorkMilliUnits(caller.work)),
-    )
-    throw error
-  }
+  const running = { reads, freshness, limits, nowMs, format }
+  const signal = clientDisconnectSignal(reply)
+  const { body, milliUnits } = await runAndCharge(
+    { plan, principal, meter, signal },
+    async (caller) => {
+      const value = await executePlan(plan, running, caller)
+      return { value, milliUnits: value.milliUnits }
+    },
+  )
+  if (format.rowsOnly) reply.header('X-CU-Cost', String(milliUnits / MILLI_UNITS_PER_UNIT))
+  return body
 }

@@ -19,13 +19,6 @@ const UNIT_MONTHS = { months_ago: 1, years_ago: 12 } as const
 /** Further back than any stored time: what a count of months may become before it is a date. */
 const MAX_MONTHS = 12 * 400
 
-/** Ends the name of an operator whose operand is a relative time. */
-const RELATIVE_SUFFIX = '_relative'
-/** Operators of times that take one. */
-export const RELATIVE_OPERATORS = ['since', 'till', 'after', 'before'].map(
-  (name) => name + RELATIVE_SUFFIX,
-)
-
 /** `{hours_ago: 1, minutes_ago: 30}`: the units add up; none is the moment of the query itself. */
 export const RelativeTimeType = new GraphQLInputObjectType({
   name: 'RelativeTime',
@@ -42,21 +35,11 @@ const sumOf = (
 ): number =>
   Object.entries(units).reduce((sum, [name, size]) => sum + size * Number(given[name] ?? 0), 0)
 
-/** Operator and operand of a comparison with a relative time; undefined for another one. */
-export const parseRelative = (
-  name: string,
-  given: unknown,
-): { readonly name: string; readonly time: RelativeTime } | undefined => {
-  if (!name.endsWith(RELATIVE_SUFFIX)) return undefined
-  const units = given as Readonly<Record<string, unknown>>
-  return {
-    name: name.slice(0, -RELATIVE_SUFFIX.length),
-    time: {
-      msAgo: sumOf(UNIT_MS, units),
-      monthsAgo: Math.min(sumOf(UNIT_MONTHS, units), MAX_MONTHS),
-    },
-  }
-}
+/** The relative time of an operand. */
+export const parseRelative = (units: Readonly<Record<string, unknown>>): RelativeTime => ({
+  msAgo: sumOf(UNIT_MS, units),
+  monthsAgo: Math.min(sumOf(UNIT_MONTHS, units), MAX_MONTHS),
+})
 
 /** Unix milliseconds. A day that the earlier month does not have is its last one. */
 export const relativeTimeMs = ({ msAgo, monthsAgo }: RelativeTime, nowMs: number): number => {

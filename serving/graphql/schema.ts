@@ -13,10 +13,16 @@ import {
   specifiedDirectives,
 } from 'graphql'
 import { CHAINS, type ChainRow, chainRow } from '../../schemas/chains.ts'
-import type { Cube, CubeGroup } from '../../schemas/cubes/types.ts'
+import {
+  CUBE_GROUP_NAMES,
+  CUBE_GROUPS,
+  type Cube,
+  type CubeGroup,
+} from '../../schemas/cubes/types.ts'
 import { cubeOn } from './cube-paths.ts'
 import { createCubeTypes, cubeArguments, type SharedTypes } from './cube-types.ts'
 import { createFilterTypes } from './filter-types.ts'
+import { metricOperators } from './operators.ts'
 import { DecimalType, IntType } from './scalars.ts'
 
 /** What GraphQL serves: the schema and the facts that the passes need beside it. */
@@ -72,12 +78,7 @@ const createSharedTypes = (): SharedTypes => ({
   having: new GraphQLInputObjectType({
     name: 'SelectWhere',
     description: 'Keeps the groups whose metric compares so.',
-    fields: Object.fromEntries(
-      ['gt', 'ge', 'gte', 'lt', 'le', 'lte', 'eq', 'ne'].map((name) => [
-        name,
-        { type: DecimalType },
-      ]),
-    ),
+    fields: Object.fromEntries(metricOperators().map((name) => [name, { type: DecimalType }])),
   }),
 })
 
@@ -101,23 +102,36 @@ export const chainsOfGroup = (
   network: string | undefined,
   chains: readonly string[],
 ): readonly string[] => {
-  if (group === 'Trading') return chains
-  if (group === 'Solana') return chains.filter((chain) => chainRow(chain)?.vm === 'svm')
-  return chains.filter((chain) => chain === network)
+  const { vm, network: names } = CUBE_GROUPS[group]
+  if (vm === null) return chains
+  if (names === 'required') return chains.filter((chain) => chain === network)
+  return chains.filter((chain) => chainRow(chain)?.vm === vm)
 }
 
 const groupArguments = (
   group: CubeGroup,
-  network: GraphQLEnumType,
-  solana: GraphQLEnumType,
-  dataset: GraphQLEnumType,
-  aggregates: GraphQLEnumType,
-): GraphQLFieldConfigArgumentMap => ({
-  ...(group === 'EVM' && { network: { type: new GraphQLNonNull(network) } }),
-  ...(group === 'Solana' && { network: { type: solana } }),
-  dataset: { type: dataset },
-  aggregates: { type: aggregates },
-})
+  types: {
+    readonly networks: Readonly<Partial<Record<CubeGroup, GraphQLEnumType>>>
+    readonly dataset: GraphQLEnumType
+    readonly aggregates: GraphQLEnumType
+  },
+): GraphQLFieldConfigArgumentMap => {
+  const network = types.networks[group]
+  const isRequired = CUBE_GROUPS[group].network === 'required'
+  return {
+    ...(network && { network: { type: isRequired ? new GraphQLNonNull(network) : network } }),
+    dataset: { type: types.dataset },
+    aggregates: { type: types.aggregates },
+  }
+}
+
+const mapGroups = <Value>(
+  value: (group: (typeof CUBE_GROUPS)[CubeGroup]) => Value,
+): Readonly<Record<CubeGroup, Value>> =>
+  Object.fromEntries(CUBE_GROUP_NAMES.map((name) => [name, value(CUBE_GROUPS[name])])) as Record<
+    CubeGroup,
+    Value
+  >
 
 /** Builds the schema of the cubes. */
 export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[]): CubeSchema => {
@@ -127,18 +141,22 @@ export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[
     return row?.vm === 'evm' ? row.networks : []
   })
   const networks = [...new Set([...ALWAYS_LISTED, ...evm])]
-  const network = createEnum('Network', networks, 'EVM chain.')
-  const solana = createEnum(
-    'SolanaNetwork',
-    SVM_CHAINS.flatMap((row) => row.networks),
-    `${SVM_CHAINS.map(({ name }) => name).join(', ')}.`,
-  )
-  const dataset = createEnum(
-    'Dataset',
-    ['combined', 'realtime', 'archive'],
-    'realtime: the last 24 hours; archive: before them; combined: both.',
-  )
-  const aggregates = createEnum('Aggregates', ['yes', 'no', 'only'], 'Use of roll-ups.')
+  const types = {
+    networks: {
+      EVM: createEnum('Network', networks, 'EVM chain.'),
+      Solana: createEnum(
+        'SolanaNetwork',
+        SVM_CHAINS.flatMap((row) => row.networks),
+        `${SVM_CHAINS.map(({ name }) => name).join(', ')}.`,
+      ),
+    },
+    dataset: createEnum(
+      'Dataset',
+      ['combined', 'realtime', 'archive'],
+      'realtime: the last 24 hours; archive: before them; combined: both.',
+    ),
+    aggregates: createEnum('Aggregates', ['yes', 'no', 'only'], 'Use of roll-ups.'),
+  }
   const fieldsOf = (group: CubeGroup): GraphQLFieldConfigMap<unknown, unknown> =>
     Object.fromEntries(
       built
@@ -163,13 +181,12 @@ export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[
       },
     }
   })
-  const groups: readonly CubeGroup[] = ['EVM', 'Solana', 'Trading']
   const rootFields = Object.fromEntries(
-    groups.map((group) => [
+    CUBE_GROUP_NAMES.map((group) => [
       group,
       {
         type: new GraphQLObjectType({ name: group, fields: () => fieldsOf(group) }),
-        args: groupArguments(group, network, solana, dataset, aggregates),
+        args: groupArguments(group, types),
       },
     ]),
   )
@@ -189,10 +206,6 @@ export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[
       ),
     )
   const all = byName((cube) => cube)
-  const inGroup = {
-    EVM: byName((cube) => cubeOn(cube, 'evm')),
-    Solana: byName((cube) => cubeOn(cube, 'svm')),
-    Trading: all,
-  }
+  const inGroup = mapGroups(({ vm }) => (vm === null ? all : byName((cube) => cubeOn(cube, vm))))
   return { schema, cubes: all, inGroup, chains }
 }

@@ -16,6 +16,7 @@ import { type CubePaths, cubePaths, leafAt } from './cube-paths.ts'
 import { parseExpression } from './expression.ts'
 import type { QueryLimits } from './limits.ts'
 import { FLAT_ROOT_PREFIX, isSkipped, LEAF_FORM_ALIAS } from './normalize.ts'
+import { canonicalOperator } from './operators.ts'
 import { fieldsByName, parseOrderBy, validateReferences } from './order-by.ts'
 import { parseInterval, parseLimit, parseLimitBy } from './paging.ts'
 import type { PlanningBudget } from './planning-budget.ts'
@@ -42,6 +43,19 @@ export type RootMember =
   | { readonly kind: 'flat'; readonly key: string; readonly member: GroupMember }
   | { readonly kind: 'typename'; readonly key: string; readonly name: string }
   | { readonly kind: 'introspection'; readonly key: string; readonly node: FieldNode }
+
+/** A cube of the answer. */
+export type CubeMember = Extract<GroupMember, { readonly selection: CubeSelection }>
+
+/** Fields of a group: those below a root field, or the one that stands there itself. */
+export const groupMembers = (member: RootMember): readonly GroupMember[] => {
+  if (member.kind === 'group') return member.members
+  return member.kind === 'flat' ? [member.member] : []
+}
+
+/** Cubes of the answer, in its order. */
+export const cubeMembers = (members: readonly RootMember[]): readonly CubeMember[] =>
+  members.flatMap(groupMembers).filter((member): member is CubeMember => 'selection' in member)
 
 const responseKey = (node: FieldNode): string => node.alias?.value ?? node.name.value
 const includedFields = (node: FieldNode): readonly FieldNode[] =>
@@ -93,7 +107,7 @@ const notInJoin = (what: string, node: FieldNode): GraphQLError =>
 
 const parseHaving = (given: CoercedInput | undefined): readonly Having[] =>
   Object.entries(given ?? {}).map(([name, value]) => ({
-    operator: (name === 'gte' ? 'ge' : name === 'lte' ? 'le' : name) as Having['operator'],
+    operator: canonicalOperator(name),
     value: String(value),
   }))
 
@@ -358,10 +372,7 @@ export const selectCubes = (
     if (!key.startsWith(FLAT_ROOT_PREFIX)) return [{ kind: 'group', key, members: inner }]
     return inner.map((member) => ({ kind: 'flat', key: member.key, member }))
   })
-  const cubes = members.flatMap((member) =>
-    member.kind === 'group' ? member.members : member.kind === 'flat' ? [member.member] : [],
-  )
-  if (cubes.length > limits.maxCubes)
+  if (members.flatMap(groupMembers).length > limits.maxCubes)
     throw new GraphQLError(`The document selects more than ${limits.maxCubes} cubes`)
   return members
 }

@@ -1,33 +1,6 @@
 import type { Cube, Leaf } from '../../schemas/cubes/types.ts'
 import type { Expression } from './expression.ts'
-
-/** Operators after N3 and N4: one name each. */
-export type Operator =
-  | 'is'
-  | 'not'
-  | 'in'
-  | 'notIn'
-  | 'like'
-  | 'notLike'
-  | 'includes'
-  | 'notIncludes'
-  | 'startsWith'
-  | 'endsWith'
-  | 'likeCaseInsensitive'
-  | 'notLikeCaseInsensitive'
-  | 'includesCaseInsensitive'
-  | 'notIncludesCaseInsensitive'
-  | 'startsWithCaseInsensitive'
-  | 'gt'
-  | 'ge'
-  | 'lt'
-  | 'le'
-  | 'since'
-  | 'till'
-  | 'after'
-  | 'before'
-  | 'between'
-  | 'isNull'
+import type { Operator } from './operators.ts'
 
 /** A filter over rows. A comparison with a null value never holds. */
 export type Condition =
@@ -42,7 +15,7 @@ export type Condition =
 
 /** A comparison of a metric's value with a number (`selectWhere`). */
 export interface Having {
-  readonly operator: 'gt' | 'ge' | 'lt' | 'le' | 'eq' | 'ne'
+  readonly operator: Operator
   readonly value: string
 }
 

@@ -1,5 +1,5 @@
 import { GraphQLError, type OperationDefinitionNode } from 'graphql'
-import type { RootMember } from './select.ts'
+import { cubeMembers, type RootMember } from './select.ts'
 
 /**
  * A subscription has one root field (GraphQL, 5.2.3.1) with a cube in it, and rows that can still come. Throws
@@ -17,8 +17,7 @@ export const validateSubscription = (
     throw new GraphQLError('A subscription selects a group of cubes: introspection is a query', {
       nodes,
     })
-  const inner = member.kind === 'group' ? member.members : [member.member]
-  const selections = inner.flatMap((each) => ('selection' in each ? [each] : []))
+  const selections = cubeMembers(members)
   if (selections.length === 0)
     throw new GraphQLError('A subscription selects at least one cube', { nodes })
   const archived = selections.find(({ selection }) => selection.dataset === 'archive')

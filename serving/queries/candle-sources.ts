@@ -1,5 +1,14 @@
 /** Candle states of a chain from the coarsest tables that hold them: rollups below the watermark, raw trades above. */
 
+import {
+  CANDLE_TRADES_SQL,
+  inLines,
+  mergedState,
+  type StateNames,
+  storedStates,
+  tradeStates,
+} from '../../schemas/candle-states.ts'
+
 /** Stored candle tables, coarsest first, with the start of their bucket around the watermark `w`. */
 const STORED_RESOLUTIONS = [
   { base: '1d', floor: 'toStartOfDay(w)' },
@@ -15,23 +24,27 @@ export type StoredResolution = (typeof STORED_RESOLUTIONS)[number]['base']
 export const watermarkCte = (chain: string): string =>
   `(SELECT argMax(hot_from, _ver) FROM ${chain}_chain_state WHERE key = 'rollup') AS w`
 
-const STORED_STATES = `open AS o, close AS c, high AS h, low AS l, open_native AS onv, close_native AS cnv,
-  high_native AS hnv, low_native AS lnv, volume AS v, volume_usd AS vu, volume_native AS vn, trades AS n`
+/** Names of the states in the union. */
+const NAMES = {
+  open: 'o',
+  close: 'c',
+  high: 'h',
+  low: 'l',
+  open_native: 'onv',
+  close_native: 'cnv',
+  high_native: 'hnv',
+  low_native: 'lnv',
+  volume: 'v',
+  volume_usd: 'vu',
+  volume_native: 'vn',
+  trades: 'n',
+} as const satisfies StateNames
 
-const EVENT_POSITION = 'bitShiftLeft(block_slot, 24) + event_index'
-const NATIVE_PRICE = 'ifNull(price_native, 0)'
-const USD_PRICE = 'assumeNotNull(price_usd)'
-/** Of trades whose native price is known; a bucket without any has a low of infinity. */
-const nativePosition = (unknown: string): string =>
-  `if(price_native > 0, ${EVENT_POSITION}, ${unknown})`
-const MAX_POSITION = '18446744073709551615'
+const STORED_STATES = inLines(storedStates(NAMES), [6, 6], '  ')
+const TRADE_STATES = inLines(tradeStates(NAMES), [2, 3, 2, 1, 3, 1], '  ')
 
-const TRADE_STATES = `argMinState(${USD_PRICE}, ${EVENT_POSITION}) AS o, argMaxState(${USD_PRICE}, ${EVENT_POSITION}) AS c,
-  max(${USD_PRICE}) AS h, min(${USD_PRICE}) AS l, argMinState(${NATIVE_PRICE}, ${nativePosition(MAX_POSITION)}) AS onv,
-  argMaxState(${NATIVE_PRICE}, ${nativePosition('0')}) AS cnv, max(${NATIVE_PRICE}) AS hnv,
-  min(if(price_native > 0, assumeNotNull(price_native), inf)) AS lnv,
-  sum(amount) AS v, sum(assumeNotNull(amount_usd)) AS vu, sum(ifNull(amount_native, 0)) AS vn,
-  count() AS n`
+/** A state of the union's rows merged, for the statement that groups them. */
+export const mergedCandle = (state: keyof typeof NAMES): string => mergedState(state, NAMES[state])
 
 /** What the layers are asked for. Every text is SQL of ours; values stay parameters. */
 export interface CandleSourceQuery {
@@ -64,7 +77,7 @@ export const candleSources = ({ chain, base, where, bucket, range }: CandleSourc
   })
   const raw = `SELECT token_address, ${bucket('block_time')} AS b, ${TRADE_STATES}
   FROM ${chain}_dex_trades_enriched FINAL
-  WHERE ${where} AND block_time >= w AND is_suspect = 0 AND price_usd > 0${inRange('block_time')}
+  WHERE ${where} AND block_time >= w AND ${CANDLE_TRADES_SQL}${inRange('block_time')}
   GROUP BY token_address, b`
   return [...aggregated, raw].join('\nUNION ALL\n')
 }

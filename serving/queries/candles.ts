@@ -9,7 +9,12 @@ import {
   type Resolution,
 } from '../../core/time.ts'
 import type { Candle } from '../../schemas/api/candle.ts'
-import { candleSources, type StoredResolution, watermarkCte } from './candle-sources.ts'
+import {
+  candleSources,
+  mergedCandle,
+  type StoredResolution,
+  watermarkCte,
+} from './candle-sources.ts'
 
 /** Which trades make the candles, and whose price they show. */
 export type CandleSeries =
@@ -64,9 +69,9 @@ const SERIES_SQL: Readonly<
   },
 }
 
-const PRICE_COLUMNS = {
-  usd: ['o', 'c', 'h', 'l', 'vu'],
-  native: ['onv', 'cnv', 'hnv', 'lnv', 'vn'],
+const PRICE_STATES = {
+  usd: ['open', 'close', 'high', 'low', 'volume_usd'],
+  native: ['open_native', 'close_native', 'high_native', 'low_native', 'volume_native'],
 } as const
 
 const MINUTE_MS = RESOLUTIONS['1m']
@@ -121,7 +126,7 @@ export const candleQuery = (request: CandleRequest): Query | undefined => {
   const times = tradeTimeRange(request)
   if (!times) return undefined
   const { priced, where } = SERIES_SQL[series.kind]
-  const [open, close, high, low, volume] = PRICE_COLUMNS[priceType]
+  const [open, close, high, low, volume] = PRICE_STATES[priceType]
   const layers = candleSources({
     chain,
     base: storedResolutionFor(resolution),
@@ -131,8 +136,8 @@ export const candleQuery = (request: CandleRequest): Query | undefined => {
       `${column} >= fromUnixTimestamp64Milli({first:Int64}) AND ${column} < fromUnixTimestamp64Milli({end:Int64})`,
   })
   const sql = `WITH ${watermarkCte(chain)}, ${priced(chain)}
-SELECT b, argMinMerge(${open}) AS open, max(${high}) AS high, min(${low}) AS low, argMaxMerge(${close}) AS close,
-  sum(${volume}) AS volume_value, sum(n) AS trades_count, sum(v) AS volume_raw,
+SELECT b, ${mergedCandle(open)} AS open, ${mergedCandle(high)} AS high, ${mergedCandle(low)} AS low, ${mergedCandle(close)} AS close,
+  ${mergedCandle(volume)} AS volume_value, ${mergedCandle('trades')} AS trades_count, ${mergedCandle('volume')} AS volume_raw,
   (SELECT any(decimals) FROM ${chain}_tokens FINAL WHERE token_address = priced) AS decimals
 FROM (${layers})
 GROUP BY b HAVING isFinite(low) AND low > 0 ORDER BY b DESC LIMIT {limit:UInt32}`

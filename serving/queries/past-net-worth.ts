@@ -1,5 +1,5 @@
 import type { Query } from '../../core/clickhouse/client.ts'
-import { candleSources, watermarkCte } from './candle-sources.ts'
+import { candleSources, mergedCandle, watermarkCte } from './candle-sources.ts'
 import { type KeysetList, type KeysetRow, sortableBits } from './keyset-list.ts'
 import { nativeTokenParams, orderedSum, priceTokenSql, tradableTokens } from './net-worth.ts'
 
@@ -52,7 +52,7 @@ export const hourWorthQuery = (
   // The price of the wrapped native token is also that of the native token.
   const prices = `SELECT arrayJoin(if(token_address = {wrapped:String}, arrayDistinct([token_address, {nativeToken:String}]), [token_address])) AS token,
     b AS hour, CAST(NULL, 'Nullable(Float64)') AS units, toNullable(toFloat64(close)) AS price
-  FROM (SELECT token_address, b, argMaxMerge(c) AS close FROM (${priceLayers(chain, hourOf)}) GROUP BY token_address, b)`
+  FROM (SELECT token_address, b, ${mergedCandle('close')} AS close FROM (${priceLayers(chain, hourOf)}) GROUP BY token_address, b)`
   const changes = `SELECT token, hour, max(units) AS units, max(price) AS price FROM (${balances} UNION ALL ${prices}) GROUP BY token, hour`
   // Aggregates pass over NULL: the last known amount and price of the token.
   const spans = `SELECT hour, leadInFrame(hour, 1, {until:Int64} + 1) OVER (PARTITION BY token ORDER BY hour ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS next,
@@ -81,7 +81,7 @@ const pastHoldingsSubquery = (chain: string): string =>
     toFloat64(h.balance) / exp10(ifNull(h.decimals, 0)) AS units, units * price_usd AS value_usd
   FROM (SELECT u.token_address AS token, ${priceTokenSql('u.token_address')} AS priced_as, ${lastOf('owner_balance')} AS balance, any(u.decimals) AS decimals
     FROM ${chain}_balance_updates AS u FINAL WHERE ${heldTradable(chain)} AND ${endsInTime('u.block_time')} GROUP BY token, priced_as HAVING balance > 0) AS h
-  INNER JOIN (SELECT token_address, argMaxMerge(c) AS close FROM (${priceLayers(chain, () => '0')}) GROUP BY token_address) AS price
+  INNER JOIN (SELECT token_address, ${mergedCandle('close')} AS close FROM (${priceLayers(chain, () => '0')}) GROUP BY token_address) AS price
     ON price.token_address = h.priced_as) AS t`
 
 const pastParams = (chain: string, wallet: string, hour: number) => ({

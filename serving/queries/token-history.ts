@@ -1,6 +1,6 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { normalizeQueryTime } from '../../core/time.ts'
-import { candleSources, watermarkCte } from './candle-sources.ts'
+import { candleSources, mergedCandle, watermarkCte } from './candle-sources.ts'
 import { type KeysetList, type KeysetRow, POSITION_ORDER } from './keyset-list.ts'
 
 /** A price of a token. */
@@ -32,7 +32,7 @@ export const priceList = (chain: string, token: string): KeysetList => {
   return {
     with: watermarkCte(chain),
     columns: `toString(t.minute * 1000) AS time_ms, t.close_usd AS price_usd, nullIf(t.close_native, 0) AS price_native`,
-    from: `(SELECT b AS minute, argMaxMerge(c) AS close_usd, argMaxMerge(cnv) AS close_native FROM (${layers}) GROUP BY b) AS t`,
+    from: `(SELECT b AS minute, ${mergedCandle('close')} AS close_usd, ${mergedCandle('close_native')} AS close_native FROM (${layers}) GROUP BY b) AS t`,
     where: [],
     order: [{ sql: 't.minute', type: 'Int64' }],
     descending: true,

@@ -1,6 +1,6 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { burnAddressesOf } from '../../schemas/burn-addresses.ts'
-import { candleSources, watermarkCte } from './candle-sources.ts'
+import { candleSources, mergedCandle, watermarkCte } from './candle-sources.ts'
 
 /** A token with its numbers as the warehouse answers it; the columns of `{chain}_tokens` keep their names. */
 export interface TokenRow {
@@ -85,7 +85,7 @@ const HOLDING_COLUMNS = `toString(argMax(t.holders, hour)) AS holders, ${topHold
 
 const TOKEN_JOINS: Readonly<Record<TokenJoin, (chain: string, where: string) => string>> = {
   price: (chain, where) =>
-    `SELECT token_address, nullIf(argMaxMerge(c), 0) AS price_usd, nullIf(argMaxMerge(cnv), 0) AS price_native
+    `SELECT token_address, nullIf(${mergedCandle('close')}, 0) AS price_usd, nullIf(${mergedCandle('close_native')}, 0) AS price_native
   FROM (${candleSources({ chain, base: '1d', where, bucket: () => '0' })}) GROUP BY token_address`,
   pool: (chain, where) =>
     `SELECT token_address, sum(liquidity_usd) AS tvl_usd, sum(liquidity_native) AS tvl_native,

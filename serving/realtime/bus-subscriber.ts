@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Bus, LogRecord, RunningTask } from '../../core/bus/contract.ts'
 import type { Logger } from '../../core/ops/logger.ts'
-import { CHANNEL_TOPICS } from '../../schemas/channels.ts'
+import { CHANNEL_TOPICS, RECOVERABLE_TOPICS } from '../../schemas/channels.ts'
 import { TOPICS, type TopicRow, topicName } from '../../schemas/topics.ts'
 import type { Hub } from './hub.ts'
 import { createNameReader } from './token-names.ts'
@@ -77,43 +77,47 @@ const tailChannelTopics = async (
   chain: string,
 ): Promise<RunningTask> => {
   const { bus } = options
-  const trades = topicName('tradesProcessed', chain)
-  const progressByPartition = new Map<number, PartitionProgress>()
+  const topics = channelTopics(chain, new Set(await bus.topics(`${chain}.`)))
+  const keptTopics = topics.filter((topic) => isKept(topic, chain))
+  const progressByPartition = new Map<string, PartitionProgress>()
   let refilled = (): void => undefined
   const ready = new Promise<void>((resolve) => {
     refilled = resolve
   })
   let live = false
   const accept = createRecordHandler(options, { chain, isLive: () => live })
-  const acceptTrades = async (record: LogRecord): Promise<void> => {
-    const progress = progressByPartition.get(record.partition) ?? {
-      next: record.offset,
+  const acceptKept = async (record: LogRecord): Promise<void> => {
+    const { topic, partition, offset } = record
+    const progress = progressByPartition.get(partitionName(record)) ?? {
+      next: offset,
       tailed: true,
     }
-    if (record.offset < progress.next) return
+    if (offset < progress.next) return
     if (!progress.tailed) {
-      for await (const missed of bus.read(trades, record.partition, progress.next, record.offset)) {
+      for await (const missed of bus.read(topic, partition, progress.next, offset)) {
         await accept(missed)
       }
     }
     await accept(record)
-    progressByPartition.set(record.partition, { next: record.offset + 1, tailed: true })
+    progressByPartition.set(partitionName(record), { next: offset + 1, tailed: true })
   }
   const acceptOnce = createOnceHandler(accept)
-  const setEpoch = createEpochSetter(options, chain)
+  const setEpoch = createEpochSetter(options, { chain, keptTopics })
   const tail = await bus.tail({
-    topics: channelTopics(chain, new Set(await bus.topics(`${chain}.`))),
+    topics,
     from: 'latest',
     onRecords: async (records) => {
       await ready
       await setEpoch()
       for (const record of records) {
-        await (record.topic === trades ? acceptTrades(record) : acceptOnce(record))
+        await (keptTopics.includes(record.topic) ? acceptKept(record) : acceptOnce(record))
       }
     },
   })
   try {
-    await backfillHistory(options, { trades, progressByPartition, accept })
+    for (const topic of keptTopics) {
+      await backfillHistory(options, { topic, progressByPartition, accept })
+    }
     await setEpoch()
     live = true
   } catch (error) {
@@ -125,11 +129,14 @@ const tailChannelTopics = async (
   return tail
 }
 
+const partitionName = ({ topic, partition }: Pick<LogRecord, 'topic' | 'partition'>): string =>
+  `${topic}/${partition}`
+
 /** The tail gives records again that came with one that was not taken: those before it have been sent. */
 const createOnceHandler = (accept: (record: LogRecord) => Promise<void>) => {
   const next = new Map<string, number>()
   return async (record: LogRecord): Promise<void> => {
-    const partition = `${record.topic}/${record.partition}`
+    const partition = partitionName(record)
     if (record.offset < (next.get(partition) ?? 0)) return
     await accept(record)
     next.set(partition, record.offset + 1)
@@ -144,30 +151,34 @@ const channelTopics = (chain: string, existing: ReadonlySet<string>): readonly s
     return row.optional === true && !existing.has(name) ? [] : [name]
   })
 
+/** Whether something of the topic is kept for clients that come back. */
+const isKept = (topic: string, chain: string): boolean =>
+  [...RECOVERABLE_TOPICS].some((kept) => topicName(kept, chain) === topic)
+
 const backfillHistory = async (
   { bus, hub }: BusSubscriberOptions,
   lane: {
-    readonly trades: string
-    readonly progressByPartition: Map<number, PartitionProgress>
+    readonly topic: string
+    readonly progressByPartition: Map<string, PartitionProgress>
     readonly accept: (record: LogRecord) => Promise<void>
   },
 ): Promise<void> => {
-  const { trades, progressByPartition, accept } = lane
-  const ends = await bus.ends(trades)
+  const { topic, progressByPartition, accept } = lane
+  const ends = await bus.ends(topic)
   const origin = randomUUID()
   const refills: Refill[] = []
   for (const { partition, low, end } of ends) {
     const startOffset = Math.max(low, end - BACKFILL_RECORDS)
-    hub.openLane({ topic: trades, partition, partitions: ends.length, startOffset, origin })
+    hub.openLane({ topic, partition, partitions: ends.length, startOffset, origin })
     const records: Refill['records'][number][] = []
-    for await (const record of bus.read(trades, partition, startOffset, end)) {
+    for await (const record of bus.read(topic, partition, startOffset, end)) {
       await accept(record)
       records.push({ offset: record.offset, timestampMs: record.timestampMs })
     }
     refills.push({ partition, startOffset, records })
-    progressByPartition.set(partition, { next: end, tailed: false })
+    progressByPartition.set(partitionName({ topic, partition }), { next: end, tailed: false })
   }
-  for (const limit of recoveryLimits(refills)) hub.limitRecovery({ topic: trades, ...limit })
+  for (const limit of recoveryLimits(refills)) hub.limitRecovery({ topic, ...limit })
 }
 
 /** What was read of one partition. */
@@ -194,13 +205,17 @@ const recoveryLimits = (refills: readonly Refill[]) => {
 }
 
 /** Gives the lanes their lasting epoch as soon as the chain has a first block. */
-const createEpochSetter = ({ bus, hub }: BusSubscriberOptions, chain: string) => {
+const createEpochSetter = (
+  { bus, hub }: BusSubscriberOptions,
+  { chain, keptTopics }: { readonly chain: string; readonly keptTopics: readonly string[] },
+) => {
   let isSet = false
   return async (): Promise<void> => {
     if (isSet) return
     const origin = await readEpochSeed(bus, chain)
     isSet = origin !== undefined
-    if (origin !== undefined) hub.setOrigin(topicName('tradesProcessed', chain), origin)
+    if (origin === undefined) return
+    for (const topic of keptTopics) hub.setOrigin(topic, origin)
   }
 }
 

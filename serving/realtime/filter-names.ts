@@ -11,50 +11,81 @@ interface AccessChain {
   readonly start: number
   readonly end: number
   readonly names: readonly string[]
+  /** Of the names that are written as texts. */
+  readonly texts: readonly ExpressionNode['range'][]
+}
+
+/** What names are looked up in. */
+interface NameScope {
+  readonly keys: PayloadKeys
+  /** Text of the expression. */
+  readonly source: string
+  /** Variables that the expression binds itself. */
+  readonly bound?: ReadonlySet<string>
 }
 
 /**
  * The names of payload keys in an expression, as `meta.` and short keys. Clients send short keys with the prefix once or twice or
  * without it, and long names in the same ways.
  */
-export const shortKeyNames = (
-  node: ExpressionNode,
-  keys: PayloadKeys,
-  bound: ReadonlySet<string> = new Set(),
-): readonly Replacement[] => {
+export const shortKeyNames = (node: ExpressionNode, scope: NameScope): readonly Replacement[] => {
   const chain = accessChain(node)
-  if (chain !== undefined) return replacementOf(chain, keys, bound)
-  const scope = macroScope(node, bound)
-  return childNodes(node.args).flatMap((child) => shortKeyNames(child, keys, scope))
+  if (chain !== undefined) return replacementOf(chain, scope)
+  const bound = macroScope(node, scope.bound ?? new Set())
+  return childNodes(node.args).flatMap((child) => shortKeyNames(child, { ...scope, bound }))
 }
 
 const accessChain = (node: ExpressionNode): AccessChain | undefined => {
   const { start, end } = node.range
-  if (node.op === 'id') return { start, end, names: [node.args] }
+  if (node.op === 'id') return { start, end, names: [node.args], texts: [] }
   if (node.op === '.') {
     const [receiver, name] = node.args
     const chain = accessChain(receiver)
-    return chain && { start, end, names: [...chain.names, name] }
+    return chain && { ...chain, end, names: [...chain.names, name] }
   }
   if (node.op !== '[]') return undefined
   const [receiver, index] = node.args
   const chain = accessChain(receiver)
   if (index.op !== 'value' || typeof index.args !== 'string') return undefined
-  return chain && { start, end, names: [...chain.names, index.args] }
+  return (
+    chain && {
+      ...chain,
+      end,
+      names: [...chain.names, index.args],
+      texts: [...chain.texts, index.range],
+    }
+  )
 }
 
 const replacementOf = (
-  { start, end, names }: AccessChain,
-  keys: PayloadKeys,
-  bound: ReadonlySet<string>,
+  chain: AccessChain,
+  { keys, source, bound }: NameScope,
 ): readonly Replacement[] => {
+  const { start, end, names } = chain
   const [root = '', ...rest] = names
-  if (bound.has(root)) return []
+  if (bound?.has(root)) return []
   const prefixed = root === PAYLOAD_VARIABLE
   const path = shortPath(prefixed ? withoutPrefix(rest, keys) : names, keys)
   if (path === undefined) return []
-  return [{ start, end, text: path.reduce(selectText, PAYLOAD_VARIABLE) }]
+  const closed = ')'.repeat(closedParentheses(chain, source))
+  return [{ start, end, text: path.reduce(selectText, PAYLOAD_VARIABLE) + closed }]
 }
+
+/**
+ * Parentheses that are opened before a chain begins and closed inside it, as in `(meta).v`: the place of an expression in
+ * parentheses is that of what stands in them. They close behind the replaced chain.
+ */
+const closedParentheses = ({ start, end, texts }: AccessChain, source: string): number => {
+  const starts = [start, ...texts.map((text) => text.end)]
+  const code = starts
+    .map((from, index) => source.slice(from, texts[index]?.start ?? end))
+    .join('')
+    .replace(COMMENT, '')
+  return countOf(')', code) - countOf('(', code)
+}
+
+const COMMENT = /\/\/.*/g
+const countOf = (character: string, text: string): number => text.split(character).length - 1
 
 const withoutPrefix = (names: readonly string[], keys: PayloadKeys): readonly string[] =>
   names[0] === PAYLOAD_VARIABLE && keys[PAYLOAD_VARIABLE] === undefined ? names.slice(1) : names

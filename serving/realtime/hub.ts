@@ -334,11 +334,11 @@ export class Hub {
     }
     const stream = STREAM_BY_SUFFIX.get(suffix)
     if (stream === undefined) return []
-    if (!stream.always && this.#subscriptionsTo(suffix) === 0) return []
+    if (!stream.isKept && this.#subscriptionsTo(suffix) === 0) return []
     const { meta, publications } = stream.read(codec, value, context)
     const missing = this.#names.takeMissing()
     if (named && missing.length > 0) return missing
-    if (stream.always && !this.#isNew(record, meta)) return []
+    if (stream.isKept && !this.#isNew(record, meta)) return []
     for (const publication of publications) {
       if (publication.row.shape === 'array') this.#collect(publication)
       else if (publication.row.delivery === 'latest') this.#coalesce(publication)

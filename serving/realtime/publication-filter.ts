@@ -50,7 +50,7 @@ export const createFilterCompiler = (): FilterCompiler => {
       limits: LIMITS,
       forbidden: FORBIDDEN_FUNCTIONS,
       extend: (environment) => extendWithFilterRules(environment, patterns),
-      rewrite: (node) => shortKeyNames(node, keys),
+      rewrite: (node, source) => shortKeyNames(node, { keys, source }),
       adapt: callLinearMatches,
       programSize: (pattern, position) => patterns(pattern, position).programSize(),
     })

@@ -1,5 +1,5 @@
 import type { Codec } from '../../core/codec/contract.ts'
-import type { ChannelTopic } from '../../schemas/channels.ts'
+import { type ChannelTopic, RECOVERABLE_TOPICS } from '../../schemas/channels.ts'
 import { TOPICS } from '../../schemas/topics.ts'
 import type { EventMeta, Messages } from '../../schemas/wire.ts'
 import {
@@ -25,8 +25,8 @@ import {
 
 /** How the records of one topic become publications. */
 export interface TopicStream {
-  /** True: read even without subscribers, because some of it is kept for those who come back. */
-  readonly always: boolean
+  /** True: read even without subscribers, because some of it is kept for clients that come back. */
+  readonly isKept: boolean
   /** Throws `InvalidInput`. */
   readonly read: (
     codec: Codec,
@@ -44,9 +44,7 @@ type MessageWithMeta = {
 const topicStream = <Name extends MessageWithMeta>(
   message: Name,
   map: (value: Messages[Name], context: PublishContext) => readonly Publication[],
-  always = false,
-): TopicStream => ({
-  always,
+): Pick<TopicStream, 'read'> => ({
   read: (codec, bytes, context) => {
     const value = codec.decode(message, bytes)
     return { meta: value.meta, publications: map(value, context) }
@@ -54,8 +52,8 @@ const topicStream = <Name extends MessageWithMeta>(
 })
 
 /** Every topic that a channel reads has its mapper. */
-const STREAM_BY_TOPIC: Readonly<Record<ChannelTopic, TopicStream>> = {
-  tradesProcessed: topicStream('dex.trade.TradeEvents', tradePublications, true),
+const STREAM_BY_TOPIC: Readonly<Record<ChannelTopic, Pick<TopicStream, 'read'>>> = {
+  tradesProcessed: topicStream('dex.trade.TradeEvents', tradePublications),
   tradesPending: topicStream('dex.trade.TradeEvents', (value, context) =>
     tradePublications(value, context, true),
   ),
@@ -77,7 +75,8 @@ const STREAM_BY_TOPIC: Readonly<Record<ChannelTopic, TopicStream>> = {
 
 /** Streams by the suffix of their topic. */
 export const STREAM_BY_SUFFIX: ReadonlyMap<string, TopicStream> = new Map(
-  (Object.entries(STREAM_BY_TOPIC) as [keyof typeof STREAM_BY_TOPIC, TopicStream][]).map(
-    ([topic, one]) => [TOPICS[topic].suffix, one],
-  ),
+  (Object.keys(STREAM_BY_TOPIC) as ChannelTopic[]).map((topic) => [
+    TOPICS[topic].suffix,
+    { ...STREAM_BY_TOPIC[topic], isKept: RECOVERABLE_TOPICS.has(topic) },
+  ]),
 )

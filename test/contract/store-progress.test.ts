@@ -63,19 +63,23 @@ const readAll = async (): Promise<void> => {
   await writer.commit({ offsets: { group: `${PROCESS_PIPELINE.app}.${CHAIN}`, next } })
 }
 
-/** A log that counts the readings of records. */
+/** A log that counts the readings, and the records that they gave. */
 const countReads = () => {
   let reads = 0
+  let records = 0
   const counted: Pick<Bus, 'topics' | 'ends' | 'offsets' | 'read'> = {
     topics: (prefix) => bus.topics(prefix),
     ends: (topic) => bus.ends(topic),
     offsets: (group, topics) => bus.offsets(group, topics),
-    read: (...args) => {
+    read: async function* (...args) {
       reads += 1
-      return bus.read(...args)
+      for await (const record of bus.read(...args)) {
+        records += 1
+        yield record
+      }
     },
   }
-  return { counted, reads: () => reads }
+  return { counted, reads: () => reads, records: () => records }
 }
 
 beforeEach(async () => {
@@ -140,7 +144,7 @@ describe('records of several lanes in one partition', () => {
     await publish('walletTokenPnls', [100, 95, 100, 97, 101])
     const progress = createStoreProgress(bus, { feeds: [] })
     const offsets = await offsetsOf('walletTokenPnls')
-    const answers: number[] = []
+    const answers: (number | undefined)[] = []
     for (const offset of offsets) {
       await commitAt(group, 'walletTokenPnls', offset)
       answers.push(await progress.storedSeq(CHAIN))
@@ -172,6 +176,49 @@ describe('records of several lanes in one partition', () => {
       await commitAt(group, 'walletTokenPnls', offsets[read] ?? end)
       assert.equal(await progress.storedSeq(CHAIN), Math.min(...seqs.slice(read)) - 1)
     }
+  })
+})
+
+describe('many unread records of several lanes', () => {
+  const group = sinkGroup(sinkOf('walletTokenPnls'), CHAIN)
+  const LIMITS = { recordsPerLook: 40, operations: 8 }
+
+  test('are read in bounded looks, and once', async () => {
+    const { counted, records } = countReads()
+    const progress = createStoreProgress(counted, { feeds: [] }, LIMITS)
+    const seqs = Array.from({ length: 100 }, (_, index) => 200 - index)
+    await publish('walletTokenPnls', seqs)
+    assert.equal(await progress.storedSeq(CHAIN), undefined)
+    assert.ok(records() <= LIMITS.recordsPerLook + 1, String(records()))
+    assert.equal(await progress.storedSeq(CHAIN), undefined)
+    assert.equal(await progress.storedSeq(CHAIN), 100)
+    assert.ok(records() <= seqs.length + 2, String(records()))
+    // What its group has stored meanwhile is not read any more.
+    await publish('walletTokenPnls', seqs)
+    assert.equal(await progress.storedSeq(CHAIN), undefined)
+    const before = records()
+    await commitAt(group, 'walletTokenPnls', (await offsetsOf('walletTokenPnls'))[199] ?? 0)
+    assert.equal(await progress.storedSeq(CHAIN), 100)
+    assert.equal(records(), before + 1)
+  })
+
+  test('hold up earlier operations at most while there are too many to be told apart', async () => {
+    const progress = createStoreProgress(bus, { feeds: [] }, { ...LIMITS, recordsPerLook: 1_000 })
+    const seqs = Array.from({ length: 100 }, (_, index) => 100 + index)
+    await publish('walletTokenPnls', seqs)
+    const offsets = await offsetsOf('walletTokenPnls')
+    const answers = new Set<number | undefined>()
+    for (const [read, offset] of offsets.entries()) {
+      await commitAt(group, 'walletTokenPnls', offset)
+      const stored = await progress.storedSeq(CHAIN)
+      answers.add(stored)
+      assert.ok(stored !== undefined && stored >= 99 && stored <= 99 + read, `${read}: ${stored}`)
+    }
+    assert.ok(answers.size > 1 && answers.size <= LIMITS.operations, String(answers.size))
+    await readAll()
+    assert.equal(await progress.storedSeq(CHAIN), Number.POSITIVE_INFINITY)
+    await publish('walletTokenPnls', [300, 290])
+    assert.equal(await progress.storedSeq(CHAIN), 289)
   })
 })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { WebSocket } from 'ws'
 import {
+  countsByReason,
   openSubscriptions,
   type SubscriptionStack,
   startSubscriptionStack,
@@ -136,6 +137,8 @@ test('upgrades without the subprotocol, or with a wrong credential, are refused'
 })
 
 test('subscriptions of a connection and of an organization are bounded', async () => {
+  const { graphqlSubscriptionsEnded, graphqlSubscriptionsRefused } = stack.metrics
+  const refusedBefore = (await countsByReason(graphqlSubscriptionsRefused)).limit ?? 0
   const [one, two] = [await init(), await init()]
   subscribe(one, 'a')
   subscribe(one, 'b')
@@ -159,6 +162,8 @@ test('subscriptions of a connection and of an organization are bounded', async (
   await until(async () => (await openSubscriptions(stack.metrics)) === 2)
   two.socket.terminate()
   await until(async () => (await openSubscriptions(stack.metrics)) === 0)
+  assert.deepEqual(await countsByReason(graphqlSubscriptionsRefused), { limit: refusedBefore + 2 })
+  assert.deepEqual(await countsByReason(graphqlSubscriptionsEnded), {})
 })
 
 test('a revoked key ends its connections', async () => {

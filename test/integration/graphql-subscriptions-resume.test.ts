@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { blockTip, encodeCursor } from '../../serving/graphql/live/resume-cursor.ts'
 import {
+  countsByReason,
   type Extensions,
   openSubscriptions,
   type SubscriptionServer,
@@ -318,6 +319,9 @@ test('a cursor that is unreadable, of another chain or of an unknown block ends 
   const lost = await lostAfter(nextBlocks(1))
   const good = cursorOf(lost)
   const tip = blockTip({ slot, hash: 'of another installation' })
+  const endedBefore = await countsByReason(stack.metrics.graphqlSubscriptionsEnded)
+  const refusedBefore =
+    (await countsByReason(stack.metrics.graphqlSubscriptionsRefused)).cursor ?? 0
   const cases: readonly (readonly [unknown, RegExp])[] = [
     ['', /not one that a delivery had/],
     [`${good}x`, /not one that a delivery had/],
@@ -338,6 +342,10 @@ test('a cursor that is unreadable, of another chain or of an unknown block ends 
     assert.match(error?.message ?? '', message)
   }
   assert.equal(await openSubscriptions(stack.metrics), 0)
+  const { graphqlSubscriptionsEnded, graphqlSubscriptionsRefused } = stack.metrics
+  const refusals = (await countsByReason(graphqlSubscriptionsRefused)).cursor ?? 0
+  assert.equal(refusals - refusedBefore, cases.length)
+  assert.deepEqual(await countsByReason(graphqlSubscriptionsEnded), endedBefore)
   const defects = await stack.metrics.edgeErrors.get()
   assert.deepEqual(defects.values, [])
 })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  countsByReason,
   openSubscriptions,
   type SubscriptionStack,
   startSubscriptionStack,
@@ -191,6 +192,9 @@ for (const transport of TRANSPORTS) {
         assert.ok((error[0]?.extensions as { code: string } | undefined)?.code, query)
       }
       assert.equal(await openSubscriptions(stack.metrics), 0)
+      const { graphqlSubscriptionsEnded, graphqlSubscriptionsRefused } = stack.metrics
+      assert.deepEqual(await countsByReason(graphqlSubscriptionsRefused), { request: cases.length })
+      assert.deepEqual(await countsByReason(graphqlSubscriptionsEnded), {})
     })
 
     test('a GraphQL subscription without a valid credential is closed', async () => {
@@ -214,6 +218,12 @@ for (const transport of TRANSPORTS) {
       })
       const [error] = (cheap.ended()?.error ?? []) as readonly { extensions: { code: string } }[]
       assert.equal(error?.extensions.code, 'FORBIDDEN')
+      const { graphqlSubscriptionsEnded, graphqlSubscriptionsRefused } = stack.metrics
+      assert.deepEqual(await countsByReason(graphqlSubscriptionsEnded), { quota: 1 })
+      const again = await begin(live(), stack.client({ headers: { 'x-api-key': key.apiKey } }))
+      assert.ok(again.ended()?.error)
+      assert.equal((await countsByReason(graphqlSubscriptionsRefused)).quota, 1)
+      assert.deepEqual(await countsByReason(graphqlSubscriptionsEnded), { quota: 1 })
     })
   })
 }

@@ -5,7 +5,7 @@ import { withChainIds } from './chain-words.ts'
 import { configurationPage } from './configuration-page.ts'
 import { cubeStatements } from './cube-statements.ts'
 import { errorsPage } from './errors-page.ts'
-import { withCubeTable } from './graphql-page.ts'
+import { withGraphqlTables } from './graphql-page.ts'
 import { metricsPage } from './metrics-page.ts'
 import { MODULE_TABLES } from './module-tables.ts'
 import { protocolsPage } from './protocol-table.ts'
@@ -34,7 +34,7 @@ export const GENERATED_FILES: Readonly<Record<string, () => string | Promise<str
   'docs/protocols.md': protocolsPage,
   'docs/rest.md': restPage,
   // Only their tables are generated; the text around them is written by hand.
-  'docs/graphql.md': () => withCubeTable(read('docs/graphql.md')),
+  'docs/graphql.md': () => withGraphqlTables(read('docs/graphql.md')),
   'docs/streams.md': () => withChannelTables(read('docs/streams.md')),
   'docs/webhooks.md': () => withChainIds(read('docs/webhooks.md')),
   ...nextWireVersion(),

@@ -1,8 +1,6 @@
 import { CUBES } from '../../schemas/cubes/all.ts'
 import type { Cube } from '../../schemas/cubes/types.ts'
-
-const START = '<!-- cubes -->'
-const END = '<!-- /cubes -->'
+import { OPERATOR_ROWS } from '../../serving/graphql/operators.ts'
 
 const rowOf = ({ name, groups, selectors, joins = [], baseCost, feed, about }: Cube): string => {
   const cells = [
@@ -25,13 +23,25 @@ const cubeTable = (): string =>
     ...CUBES.map(rowOf),
   ].join('\n')
 
-/** The page with its table of cubes as they are. */
-export const withCubeTable = (page: string): string => {
-  const [before, rest = ''] = page.split(START)
-  const [, after] = rest.split(END)
-  if (after === undefined) throw new Error('the page has no place for the table of cubes')
-  return `${before}${START}\n${cubeTable()}\n${END}${after}`
+/** The table of operators, in the order of the schema. */
+const operatorTable = (): string =>
+  [
+    '| operator | of | meaning |',
+    '| --- | --- | --- |',
+    ...OPERATOR_ROWS.map(({ name, of, about }) => `| \`${name}\` | ${of.join(', ')} | ${about} |`),
+  ].join('\n')
+
+const withTable = (page: string, name: string, table: string): string => {
+  const [start, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
+  const [before, rest = ''] = page.split(start)
+  const [, after] = rest.split(end)
+  if (after === undefined) throw new Error(`the page has no place for the table of ${name}`)
+  return `${before}${start}\n${table}\n${end}${after}`
 }
+
+/** The page with its tables of cubes and operators as they are. */
+export const withGraphqlTables = (page: string): string =>
+  withTable(withTable(page, 'cubes', cubeTable()), 'operators', operatorTable())
 
 /** Queries of a page: its blocks marked `graphql`. */
 export const exampleQueries = (page: string): readonly string[] =>

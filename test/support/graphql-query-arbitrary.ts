@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { CUBES } from '../../schemas/cubes/all.ts'
 import { type Cube, isListType, type Leaf } from '../../schemas/cubes/types.ts'
 import { cubePaths, leafAt } from '../../serving/graphql/cube-paths.ts'
+import { operatorsOf, valueKind } from '../../serving/graphql/operators.ts'
 
 /** A valid query with the values that its text or its variables carry. */
 export interface GeneratedQuery {
@@ -71,45 +72,6 @@ const timeArbitrary: fc.Arbitrary<QueryPart> = fc
       .map((value) => ({ text: `"${value}"`, values: [value, iso.slice(0, 10)] }))
   })
 
-const OPERATORS = {
-  String: [
-    'is',
-    'not',
-    'like',
-    'notLike',
-    'includes',
-    'notIncludes',
-    'startsWith',
-    'endsWith',
-    'likeCaseInsensitive',
-    'notLikeCaseInsensitive',
-    'includesCaseInsensitive',
-    'notIncludesCaseInsensitive',
-    'startsWithCaseInsensitive',
-    '[in',
-    '[notIn',
-  ],
-  Int: ['eq', 'ne', 'gt', 'ge', 'lt', 'le', 'gte', 'lte', '[in', '[notIn'],
-  Float: ['eq', 'ne', 'gt', 'ge', 'lt', 'le', 'gte', 'lte', '[in', '[notIn'],
-  DateTime: ['is', 'not', 'since', 'till', 'after', 'before', '[between', '[in', '[notIn'],
-  Date: ['is', 'not', 'since', 'till', 'after', 'before', '[in'],
-  Boolean: ['is', 'eq'],
-  StringList: ['is', 'not', 'includes', 'notIncludes', 'excludes', '[in', '[notIn'],
-  IntList: ['is', 'not', 'includes', 'notIncludes', 'excludes', '[in', '[notIn'],
-  FloatList: ['is', 'not', 'includes', 'notIncludes', 'excludes', '[in', '[notIn'],
-} as const
-
-/** Operators that each type of leaf has, but for `isNull`; a list has `length` as well. */
-export const OPERATORS_BY_TYPE: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  Object.entries(OPERATORS).map(([type, names]): [string, readonly string[]] => [
-    type,
-    [
-      ...names.map((name) => name.replace('[', '')),
-      ...(isListType(type as Leaf['type']) ? ['length'] : []),
-    ],
-  ]),
-)
-
 const VALUE_ARBITRARIES: Readonly<Record<Leaf['type'], fc.Arbitrary<QueryPart>>> = {
   String: textArbitrary,
   Int: integerArbitrary,
@@ -121,6 +83,17 @@ const VALUE_ARBITRARIES: Readonly<Record<Leaf['type'], fc.Arbitrary<QueryPart>>>
   IntList: integerArbitrary,
   FloatList: decimalArbitrary,
 }
+const LEAF_TYPES = Object.keys(VALUE_ARBITRARIES) as readonly Leaf['type'][]
+
+/** Operators that each type of leaf has, but for `isNull` and those of relative times; a list has `length` as well. */
+export const OPERATORS_BY_TYPE: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  LEAF_TYPES.map((type) => [
+    type,
+    operatorsOf(valueKind(type))
+      .filter(({ operand }) => operand !== 'flag' && operand !== 'ago')
+      .map(({ name }) => name),
+  ]),
+)
 
 /** What is asked whatever the type: null or not, of a list how long it is. */
 const lastOperatorArbitrary = (leaf: Leaf): fc.Arbitrary<QueryPart> =>
@@ -139,6 +112,12 @@ const relativeTimeArbitrary: fc.Arbitrary<QueryPart> = fc
     values: [],
   }))
 
+/** Operators over values of the leaf's own type. */
+const operandsOf = ({ type }: Leaf) =>
+  operatorsOf(valueKind(type)).filter(({ operand }) =>
+    ['value', 'several', 'period'].includes(operand),
+  )
+
 const operatorArbitrary = (leaf: Leaf): fc.Arbitrary<QueryPart> =>
   fc.oneof(
     {
@@ -147,13 +126,13 @@ const operatorArbitrary = (leaf: Leaf): fc.Arbitrary<QueryPart> =>
     },
     {
       weight: 8,
-      arbitrary: fc.constantFrom(...OPERATORS[leaf.type]).chain((name) => {
-        if (!name.startsWith('['))
+      arbitrary: fc.constantFrom(...operandsOf(leaf)).chain(({ name, operand }) => {
+        if (operand === 'value')
           return VALUE_ARBITRARIES[leaf.type].map((value) => wrapPart(`${name}: `, value, ''))
-        const bounds = name === '[between' ? { minLength: 2, maxLength: 2 } : { maxLength: 3 }
+        const bounds = operand === 'period' ? { minLength: 2, maxLength: 2 } : { maxLength: 3 }
         return fc
           .array(VALUE_ARBITRARIES[leaf.type], bounds)
-          .map((items) => wrapPart(`${name.slice(1)}: [`, joinParts(items, ', '), ']'))
+          .map((items) => wrapPart(`${name}: [`, joinParts(items, ', '), ']'))
       }),
     },
     { weight: 1, arbitrary: lastOperatorArbitrary(leaf) },

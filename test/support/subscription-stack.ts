@@ -321,3 +321,11 @@ export const openSubscriptions = async ({
   graphqlSubscriptions,
 }: Pick<Metrics, 'graphqlSubscriptions'>): Promise<number> =>
   (await graphqlSubscriptions.get()).values[0]?.value ?? 0
+
+/** Subscriptions that the server ended, or refused before they began, by reason. */
+export const countsByReason = async (
+  metric: Metrics['graphqlSubscriptionsEnded' | 'graphqlSubscriptionsRefused'],
+): Promise<Readonly<Record<string, number>>> => {
+  const { values } = await metric.get()
+  return Object.fromEntries(values.map(({ labels, value }) => [String(labels.reason), value]))
+}

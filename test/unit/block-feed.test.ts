@@ -22,6 +22,7 @@ const blockAt = (slot: number): BlockOperation => ({
 /** A chain without reorgs, as long as was written, of which all rows are stored up to some block. */
 const makeChain = (perReading: number) => {
   const chain = { written: 0, stored: 0, errors: [] as unknown[] }
+  let calls = 0
   const reader: BlockReader = {
     after: async (_chain, { afterSeq }) => {
       const count = Math.max(0, Math.min(perReading, chain.written - afterSeq))
@@ -33,7 +34,13 @@ const makeChain = (perReading: number) => {
   const feed = createBlockFeed({
     chain: 'eth',
     reader,
-    progress: { storedSeq: async () => chain.stored },
+    // Each answer takes two calls.
+    progress: {
+      storedSeq: async () => {
+        calls += 1
+        return calls % 2 === 0 ? chain.stored : undefined
+      },
+    },
     onError: (error) => chain.errors.push(error),
   })
   const store = async (upTo: number): Promise<void> => {

@@ -7,12 +7,12 @@ import { compileQuery } from '../../serving/graphql/compile.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
 import { createPlanner } from '../../serving/graphql/plan.ts'
 import { buildCubeSchema } from '../../serving/graphql/schema.ts'
-import { exampleQueries, withCubeTable } from '../support/graphql-page.ts'
+import { exampleQueries, withGraphqlTables } from '../support/graphql-page.ts'
 
 const page = readFileSync(new URL('../../docs/graphql.md', import.meta.url), 'utf8')
 
 test('the table of cubes in graphql.md is that of the schema; `npm run generate` writes it', () => {
-  assert.equal(page, withCubeTable(page))
+  assert.equal(page, withGraphqlTables(page))
 })
 
 test('every example of graphql.md is valid in the published schema, as code generators read it', () => {

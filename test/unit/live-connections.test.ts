@@ -6,7 +6,7 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
 import { createLiveConnections } from '../../serving/graphql/live/connections.ts'
-import { LIVE_LIMITS } from '../../serving/graphql/live/limits.ts'
+import { LIVE_CLOSES, LIVE_LIMITS } from '../../serving/graphql/live/limits.ts'
 import type { Principal } from '../../serving/interfaces.ts'
 import { AdmissionControl } from '../../serving/realtime/admission.ts'
 import type { Socket } from '../../serving/realtime/socket.ts'
@@ -76,9 +76,10 @@ const startConnections = () => {
     const ping = (count: number): void => {
       for (let sent = 0; sent < count; sent += 1) connections.events.alive(socket)
     }
-    return { done, send, ping, close: () => connections.events.closed(socket) }
+    const overflow = (): void => connections.events.overflowed(socket)
+    return { done, send, ping, overflow, close: () => connections.events.closed(socket) }
   }
-  return { clock, open }
+  return { clock, metrics, open }
 }
 
 const PONG = '{"type":"pong"}'
@@ -127,4 +128,18 @@ test('a ping is answered with its payload up to 4 KiB; a larger ping or pong clo
   await pong.send(message('pong', 4_100))
   assert.deepEqual(pong.done, ['close 4400 Invalid message received'])
   for (const connection of [small, pong]) connection.close()
+})
+
+test('a slow client without subscriptions is closed, and no subscription counts as ended', async () => {
+  const { metrics, open } = startConnections()
+  const { done, overflow, close } = open()
+  overflow()
+  overflow()
+  assert.deepEqual(done, [`close ${LIVE_CLOSES.slow.code} ${LIVE_CLOSES.slow.reason}`])
+  const { values } = await metrics.graphqlSubscriptionsEnded.get()
+  assert.equal(
+    values.reduce((sum, { value }) => sum + value, 0),
+    0,
+  )
+  close()
 })

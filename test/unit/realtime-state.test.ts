@@ -4,7 +4,7 @@ import type { DeepPartial } from '../../core/codec/contract.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { marketCapOf, NO_MARKET } from '../../processors/tokens/market.ts'
 import type { ChannelKey } from '../../schemas/channel-keys.ts'
-import { CHANNEL_TOPICS, CHANNELS } from '../../schemas/channels.ts'
+import { CHANNEL_TOPICS, CHANNELS, RECOVERABLE_TOPICS } from '../../schemas/channels.ts'
 import { TOPICS } from '../../schemas/topics.ts'
 import type { Messages } from '../../schemas/wire.ts'
 import { serializePayload } from '../../serving/realtime/payload.ts'
@@ -424,5 +424,23 @@ test('every channel family has a topic that the hub reads, or a query', () => {
   assert.deepEqual(read, new Set(CHANNEL_TOPICS.map((topic) => TOPICS[topic].suffix)))
   for (const { prefix, topic, query } of CHANNELS) {
     assert.ok(topic === null ? query : read.has(TOPICS[topic].suffix), prefix)
+  }
+})
+
+test('a recoverable family has what recovery needs of its topic', () => {
+  assert.deepEqual([...RECOVERABLE_TOPICS], ['tradesProcessed'])
+  for (const row of CHANNELS.filter(({ recoverable }) => recoverable)) {
+    const { prefix, topic, parameters, delivery, shape } = row
+    assert.ok(topic, prefix)
+    // The hub finds the partition of a channel by the address in its name.
+    assert.ok(TOPICS[topic].key.split(' ').at(-1) === parameters[0], prefix)
+    assert.deepEqual([delivery, shape], ['event', 'object'], `${prefix}: only events are kept`)
+  }
+})
+
+test('the topics that are read without subscribers are those that recovery needs', () => {
+  for (const topic of CHANNEL_TOPICS) {
+    const { suffix } = TOPICS[topic]
+    assert.equal(STREAM_BY_SUFFIX.get(suffix)?.isKept, topic === 'tradesProcessed', suffix)
   }
 })

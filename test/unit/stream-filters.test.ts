@@ -53,6 +53,32 @@ test('filter fields may be short or long, with the prefix meta once, twice or no
   })
 })
 
+test('parentheses around a part of a filter field are as if they were not there', () => {
+  for (const name of [
+    '(meta).v',
+    '((meta)).v',
+    '( meta )["v"]',
+    '(meta)[("v")]',
+    '(meta.meta).volume',
+    '((v))',
+    '(meta) // of the payload (\n .v',
+  ]) {
+    assert.equal(matches('dex-candle', `${name} > 55`, CANDLE), true, name)
+    assert.equal(matches('dex-candle', `55.5 < ${name}`, CANDLE), false, name)
+  }
+  checkCases('dex-new-token', TOKEN, {
+    '(meta.lf).pf == "pump_fun" && (((meta).launchFrom).protocolFamily) == "pump_fun"': true,
+    '((meta).lf)["pf"].startsWith("pump") && (lf).pf.size() == 8': true,
+    'has((meta.sm).tw) && !has((socialMedia).telegram)': true,
+    '(meta[")"]).x == 1 || (meta).n == "Frog"': true,
+    '[1].exists(n, (n) == 1 && (meta).n == "Frog")': true,
+    '(meta.n) + ")" == "Frog)"': true,
+    '(meta).zzz == 1': false,
+    '(meta.n == "Frog"': '107',
+    '(meta)).n == "Frog"': '107',
+  })
+})
+
 test('filters support every operator and function of the language', () => {
   checkCases('dex-candle', CANDLE, {
     'meta.n == 12': true,

@@ -60,7 +60,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js': /^serving\/realtime\/uws-server\.ts$/,
   'rate-limiter-flexible': /^(serving\/|core\/rpc\/rate-limit\.ts$)/,
   'lru-cache': /^(core|ingestors|processors|serving)\//,
-  'p-limit': /^(core|ingestors|processors|serving)\//,
+  'p-limit': /^(core|ingestors|processors|serving|cli)\//,
   piscina: /^core\/runtime\/thread-pool\.ts$/,
   'fossil-delta': /^serving\/realtime\/delta\.ts$/,
   protobufjs: /^serving\/realtime\/protobuf-frames\.ts$/,

@@ -145,17 +145,29 @@ const readBlocks = async (
   }
 }
 
+/** The last operation of which every row is stored. Throws where the feed is closed before it is known. */
+const readStoredSeq = async (
+  { chain, progress }: Pick<BlockFeedOptions, 'chain' | 'progress'>,
+  closed: AbortSignal,
+): Promise<number> => {
+  for (;;) {
+    const stored = await progress.storedSeq(chain)
+    if (stored !== undefined) return stored
+    closed.throwIfAborted()
+  }
+}
+
 /** Reads once. Throws `NotStoredYet` where nothing is new. */
 const readNext = async (
   state: FeedState,
   options: Pick<BlockFeedOptions, 'chain' | 'reader' | 'progress'>,
+  closed: AbortSignal,
 ): Promise<void> => {
-  const { chain, progress } = options
   const { buffered } = state
   const remembered = buffered.filter(({ seq }) => seq <= state.stored).length
   if (buffered.length - remembered < MAX_REMEMBERED) await readBlocks(state, options)
   // Asked after the blocks were read: what was stored by then holds all rows of those blocks up to the answer.
-  const stored = Math.min(state.readSeq, await progress.storedSeq(chain))
+  const stored = Math.min(state.readSeq, await readStoredSeq(options, closed))
   if (stored <= state.stored) throw new NotStoredYet()
   // Measured from what was stored before: who had read all of that keeps what has been stored meanwhile.
   const dropped = buffered.splice(0, Math.max(0, remembered - MAX_REMEMBERED))
@@ -167,7 +179,7 @@ const readNext = async (
 
 /** A feed that reads nothing until it has a follower. */
 export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
-  const { chain, reader, progress, onError } = options
+  const { chain, reader, onError } = options
   const closing = new AbortController()
   const waiters = createWaiters(closing.signal)
   let state = stateAt({ seq: 0, tip: EMPTY_TIP }, 0)
@@ -180,7 +192,7 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
     state === current && followers > 0 && current.stored < announced && !closing.signal.aborted
   const follow = async (current: FeedState): Promise<void> => {
     while (isBehind(current)) {
-      await retry(() => readNext(current, options), {
+      await retry(() => readNext(current, options, closing.signal), {
         firstMs: FIRST_WAIT_MS,
         maxMs: MAX_WAIT_MS,
         tries: Number.POSITIVE_INFINITY,
@@ -206,7 +218,7 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
   /** Begins at the end of the store. */
   const begin = async (): Promise<void> => {
     const { seq, slot } = await reader.last(chain)
-    const stored = Math.min(seq, await progress.storedSeq(chain))
+    const stored = Math.min(seq, await readStoredSeq(options, closing.signal))
     const tip = await reader.tipAfter(chain, stored)
     // Reading goes on behind what is stored, which may be more than a reorg's length before the newest block.
     state = stateAt({ seq: stored, tip }, stored < seq ? tip.slot : slot)

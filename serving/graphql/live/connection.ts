@@ -19,8 +19,8 @@ const CLOSE_GRACE_MS = 5_000
 
 /** What a connection tells. */
 export interface LiveConnectionEvents {
-  /** The client did not read for too long. */
-  readonly onSlow: () => void
+  /** The client did not read for too long: the connection is closed, with so many subscriptions. */
+  readonly onSlow: (subscriptions: number) => void
   readonly onError: (error: unknown) => void
 }
 
@@ -119,7 +119,7 @@ export class LiveConnection {
     const begunMs = performance.now()
     while (this.open && this.socket.buffered() > maxQueuedBytes) {
       if (performance.now() - begunMs > slowTimeoutMs) {
-        this.#events.onSlow()
+        this.closeSlow()
         throw new ConnectionClosed(LIVE_CLOSES.slow)
       }
       await sleep(QUEUE_CHECK_MS, undefined, { ref: false })
@@ -132,6 +132,13 @@ export class LiveConnection {
     this.#closedMs = performance.now()
     void this.ended(code, reason)
     this.socket.close(code, reason)
+  }
+
+  /** Closes a client that does not read. */
+  closeSlow(): void {
+    if (!this.open) return
+    this.#events.onSlow(this.subscriptions)
+    this.close(LIVE_CLOSES.slow)
   }
 
   /** A close frame that is not answered in time is followed by the end of the TCP connection. */

@@ -93,7 +93,8 @@ export const createLiveConnections = (options: LiveConnectionsOptions): LiveConn
       counted: admission.opened(address),
       limits,
       nowMs: nowMs(),
-      onSlow: () => metrics.graphqlSubscriptionsEnded.inc({ reason: 'slow' }),
+      onSlow: (subscriptions) =>
+        metrics.graphqlSubscriptionsEnded.inc({ reason: 'slow' }, subscriptions),
       onError: (error) => boundary.failed('message', error),
     })
     connection.session = openLiveSession(
@@ -124,7 +125,7 @@ export const createLiveConnections = (options: LiveConnectionsOptions): LiveConn
       else connection.message(text)
     },
     alive: (socket) => bySocket.get(socket)?.alive(nowMs()),
-    overflowed: (socket) => bySocket.get(socket)?.close(LIVE_CLOSES.slow),
+    overflowed: (socket) => bySocket.get(socket)?.closeSlow(),
     failed: (socket) => {
       const connection = bySocket.get(socket)
       if (connection === undefined) socket.drop()

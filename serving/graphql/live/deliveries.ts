@@ -2,12 +2,12 @@ import type { LimitFunction } from 'p-limit'
 import { Fault } from '../../../core/errors.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
 import type { FreshnessReader, Meter, Principal } from '../../interfaces.ts'
-import { emptyWork, type QueryCaller, queryWorkMilliUnits } from '../../queries/limited-reads.ts'
+import type { QueryCaller } from '../../queries/limited-reads.ts'
 import { JSON_FORMAT } from '../answer-format.ts'
 import type { GraphqlEngine } from '../engine.ts'
-import { publicErrors } from '../errors.ts'
 import { type ExecutionResult, executePlan } from '../execute.ts'
 import type { Plan } from '../plan.ts'
+import { runAndCharge } from '../run-and-charge.ts'
 import type { BlockFeed } from './block-feed.ts'
 import type { CatchUp, CatchUpStep, NotYet } from './catch-up.ts'
 import type { LiveLimits } from './limits.ts'
@@ -39,8 +39,8 @@ export interface SubscriptionSource {
   readonly turns: LimitFunction
   /** Called once, when blocks from now on are its own. */
   readonly onBegin: () => void
-  /** Called once, however it ends. */
-  readonly onEnd: () => void
+  /** Called once, however it ends: with the error that ended it, undefined where the client did. */
+  readonly onEnd: (error?: unknown) => void
 }
 
 /** The bodies of a subscription's deliveries; `return` ends it at once, also a statement that runs. */
@@ -73,35 +73,23 @@ interface StepDeps extends DeliveryDeps {
   readonly signal: AbortSignal
 }
 
-/** Errors of a resume that the caller made: what was read to find them is charged. */
-const isCursorFault = (error: unknown): boolean =>
-  error instanceof Fault &&
-  (error.faultName === 'INVALID_CURSOR' || error.faultName === 'CURSOR_EXPIRED')
-
-/** Finds the next blocks, runs the plan over them and settles what both cost: as a query does, also where no row was found. */
+/** Finds the next blocks, runs the plan over them and charges what both cost: as a query does, also where no row was found. */
 const runStep = async (
-  source: SubscriptionSource,
+  { plan, principal }: SubscriptionSource,
   { before, take, cursorAt }: StepRun,
   deps: StepDeps,
 ): Promise<StepResult> => {
-  const { plan, principal } = source
   const { engine, meter, limits, signal } = deps
-  const reservation = meter.reserve(principal, plan.worstMilliUnits, 'graphql')
-  const caller = { ...principal, signal, work: emptyWork() }
-  const settleWork = (): void =>
-    reservation.settle(Math.min(plan.worstMilliUnits, queryWorkMilliUnits(caller.work)))
-  try {
+  return runAndCharge({ plan, principal, meter, signal }, async (caller) => {
+    const withoutRun = (position: Position) => ({
+      value: { position, blocks: 0, removed: 0 },
+      milliUnits: undefined,
+    })
     const step = await take(caller)
-    if ('untilSeq' in step) {
-      settleWork()
-      return { position: { ...before, seq: step.untilSeq }, blocks: 0, removed: 0 }
-    }
+    if ('untilSeq' in step) return withoutRun({ ...before, seq: step.untilSeq })
     const { scope, seq, tip, isLast } = step
     const position = { tip, seq, isLive: isLast }
-    if (scope === undefined) {
-      settleWork()
-      return { position, blocks: 0, removed: 0 }
-    }
+    if (scope === undefined) return withoutRun(position)
     const running = {
       reads: engine.reads,
       freshness: deps.freshness,
@@ -112,14 +100,10 @@ const runStep = async (
       format: JSON_FORMAT,
     }
     const delivery = await executePlan(plan, running, caller)
-    reservation.settle(delivery.milliUnits)
-    return { position, delivery, blocks: scope.added.length, removed: scope.removed.length }
-  } catch (error) {
-    const isInternal = !publicErrors(error) && !isCursorFault(error) && !signal.aborted
-    if (isInternal) reservation.settle(0)
-    else settleWork()
-    throw error
-  }
+    const blocks = scope.added.length
+    const value = { position, delivery, blocks, removed: scope.removed.length }
+    return { value, milliUnits: delivery.milliUnits }
+  })
 }
 
 /** How one step is run. */
@@ -224,11 +208,11 @@ export const createDeliveries = (source: SubscriptionSource, deps: DeliveryDeps)
   const steps = createSteps(source, { ...deps, signal })
   let begun = false
   let quietBlocks = 0
-  const end = (): void => {
+  const end = (error?: unknown): void => {
     if (signal.aborted) return
     ending.abort()
     steps.leave()
-    source.onEnd()
+    source.onEnd(error)
   }
   const nextBody = async (): Promise<Buffer | undefined> => {
     if (!begun) {
@@ -262,7 +246,7 @@ export const createDeliveries = (source: SubscriptionSource, deps: DeliveryDeps)
         return value === undefined || signal.aborted ? DONE : { done: false, value }
       } catch (error) {
         if (signal.aborted) return DONE
-        end()
+        end(error)
         throw error
       }
     },

@@ -13,6 +13,7 @@ import type { SocketRoute } from '../../realtime/socket-routes.ts'
 import type { GraphqlEngine } from '../engine.ts'
 import { type PublicError, publicErrors } from '../errors.ts'
 import { planWithQuota } from '../plan-with-quota.ts'
+import { isCursorFault } from '../run-and-charge.ts'
 import { type BlockFeed, createBlockFeed } from './block-feed.ts'
 import { announceBlocks } from './block-notices.ts'
 import { createBlockHistory, createBlockReader } from './block-reader.ts'
@@ -48,19 +49,30 @@ export interface SubscriptionDeps {
 
 const BEAT_MS = 1_000
 
-/** The reason label of a subscription that the server ends. */
+const isQuotaFault = (error: unknown): boolean =>
+  error instanceof Fault && error.faultName === 'FORBIDDEN'
+
+/** Why the server ended a subscription that had begun, as its metric says it. */
 const endReason = (error: unknown): string => {
   if (error instanceof SubscriptionTooSlow) return 'slow'
-  return error instanceof Fault && error.faultName === 'FORBIDDEN' ? 'quota' : 'error'
+  return isQuotaFault(error) ? 'quota' : 'error'
 }
 
-/** Errors as a client reads them; what is a defect or an outage is counted and logged. */
+/** Why a subscription did not begin, as its metric says it. */
+const refusalReason = (error: unknown): string => {
+  if (isCursorFault(error)) return 'cursor'
+  if (isQuotaFault(error)) return 'quota'
+  if (publicErrors(error)) return 'request'
+  if (!(error instanceof Fault)) return 'error'
+  return error.faultName === 'RATE_LIMIT' ? 'limit' : error.status < 500 ? 'request' : 'error'
+}
+
+/** Errors as a client reads them; what is a defect or an outage is logged, and a defect counted. */
 const createErrorReporter =
   ({ metrics, log }: Pick<SubscriptionDeps, 'metrics' | 'log'>) =>
   (error: unknown): readonly PublicError[] => {
     const known = publicErrors(error)
     if (known) return known
-    metrics.graphqlSubscriptionsEnded.inc({ reason: endReason(error) })
     if (error instanceof SubscriptionTooSlow) {
       const message =
         'The subscription is too far behind: subscribe again with the cursor of the last delivery'
@@ -115,7 +127,7 @@ const createSubscriber = (
     if ((perOrg.get(orgId)?.count ?? 0) >= limits.subscriptionsPerOrg)
       throw tooMany(limits.subscriptionsPerOrg, 'organization')
   }
-  return async (
+  const subscribe = async (
     connection: LiveConnection,
     principal: Principal,
     { resume, ...request }: SubscribeRequest,
@@ -147,14 +159,35 @@ const createSubscriber = (
         turns,
         ...(tips && { resume: tips }),
         onBegin: () => metrics.graphqlSubscriptions.set(running.add(name).size),
-        onEnd: () => {
+        onEnd: (error) => {
           count(connection, principal, -1)
-          if (running.delete(name)) metrics.graphqlSubscriptions.set(running.size)
+          const hadBegun = running.delete(name)
+          metrics.graphqlSubscriptions.set(running.size)
+          if (error !== undefined) countEnd(metrics, error, hadBegun)
         },
       },
       { ...deps, limits, catchUp },
     )
   }
+  return async (...given: Parameters<typeof subscribe>): Promise<Deliveries> => {
+    try {
+      return await subscribe(...given)
+    } catch (error) {
+      countEnd(metrics, error, false)
+      throw error
+    }
+  }
+}
+
+/** A position that cannot be continued is found out once the subscription has its place: it counts as refused. */
+const countEnd = (
+  metrics: Pick<Metrics, 'graphqlSubscriptionsEnded' | 'graphqlSubscriptionsRefused'>,
+  error: unknown,
+  hadBegun: boolean,
+): void => {
+  if (hadBegun && !isCursorFault(error))
+    metrics.graphqlSubscriptionsEnded.inc({ reason: endReason(error) })
+  else metrics.graphqlSubscriptionsRefused.inc({ reason: refusalReason(error) })
 }
 
 /** Serves subscriptions on the path `/graphql` of the socket server that the route is given to. */

@@ -13,6 +13,7 @@ export const TABLE_RETENTION: readonly TableRetentionRow[] = [
   { table: 'dex_trades_enriched', column: 'block_time', days: 10 },
   { table: 'dex_trades_by_wallet', column: 'block_time', days: 10 },
   { table: 'dex_pool_events_enriched', column: 'block_time', days: 10 },
+  { table: 'liquidity_changes', column: 'block_time', days: 10 },
   { table: 'transfers', column: 'block_time', days: 10 },
   { table: 'balance_updates', column: 'block_time', days: 31 },
   { table: 'wallet_pnl_trades', column: 'block_time', days: 31 },

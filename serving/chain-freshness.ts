@@ -43,7 +43,9 @@ const readFreshness = async (
   return {
     head: Number(head.position),
     headTimeMs: Number(head.time_ms),
+    headSlot: Number(head.slot),
     since: Number(first.position),
     sinceTimeMs: Number(first.time_ms),
+    sinceSlot: Number(first.slot),
   }
 }

@@ -99,12 +99,14 @@ export interface StoreProgress {
   storedSeq(chain: string): Promise<number | undefined>
 }
 
-/** Newest and first block of a chain in the store. */
+/** Newest and first block of a chain in the store: their heights, where a chain counts slots their slots. */
 export interface ChainFreshness {
   readonly head: number
   readonly headTimeMs: number
+  readonly headSlot: number
   readonly since: number
   readonly sinceTimeMs: number
+  readonly sinceSlot: number
 }
 
 /** Reads freshness; cached for at most a second. null: nothing ingested yet. */

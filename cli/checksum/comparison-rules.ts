@@ -139,6 +139,7 @@ export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   ohlc_1d: { how: 'left out', why: 'as ohlc_1m, from the same insert' },
   token_trade_stats_1m: comparedThroughView('token_trade_stats_mv'),
   dex_pool_events_enriched: { how: 'blocks' },
+  liquidity_changes: { how: 'blocks' },
   dex_pools: { how: 'newest' },
   dex_pool_births: { how: 'newest' },
   dex_pool_positions: { how: 'newest' },

@@ -17,6 +17,7 @@ import {
   setFreshnessHeaders,
 } from './chain-parameters.ts'
 import type { RouteDeps } from './deps.ts'
+import { writeRowsOnce } from './page-text.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
 
 /** Paths behind the version segment that have a price: under `:chain`, or of what there is on one chain alone. */
@@ -283,10 +284,11 @@ export const definePageRoute = <
   Row extends KeysetRow,
 >(
   row: PageDefinition<Params, Parameters, Item, Row>,
-): ChainRoute =>
-  mountRoute(
+): ChainRoute => {
+  const schemas = { page: row.more?.page ?? makePage(row.item), rows: Type.Array(row.item) }
+  return mountRoute(
     { ...row, query: { ...PAGE_QUERY, ...row.query } },
-    row.more?.page ?? makePage(row.item),
+    schemas.page,
     async (request, reply) => {
       const pageRequest = request as unknown as Request<Params, Parameters>
       if (pageRequest.chain.enabled)
@@ -298,9 +300,11 @@ export const definePageRoute = <
         }),
         row.more?.read(pageRequest),
       ])
+      writeRowsOnce(reply, schemas)
       return { ...page, ...more }
     },
   )
+}
 
 /** A page of a list, for an envelope of its own. */
 export interface ShapedPage<Row> {

@@ -1,7 +1,7 @@
 import { optionalQueryTime } from '../../core/time.ts'
 import type { KeysetList, OrderColumn } from './keyset-list.ts'
 import { walletsWithTagsSql } from './trader-tags.ts'
-import { optionalFlag, TRADE_COLUMNS } from './trades.ts'
+import { baseTradesSelect, optionalFlag, TRADE_COLUMNS, windowsOf } from './trades.ts'
 
 /** What narrows and orders activities; bounds exclusive but those of amounts. */
 export interface ActivityRequest {
@@ -42,21 +42,51 @@ const legColumns = (
 const LIQUIDITY_VALUE_SQL = `toDecimal128OrNull(toString(round(toFloat64(abs(base_change)) / exp10(base_decimals) * base_price_usd
     + toFloat64(abs(quote_change)) / exp10(quote_decimals) * quote_price_usd, 12)), 12)`
 
+/** Changes of liquidity of a wallet, of a token as one leg, or of the chain; those of a pool alone are kept with its swaps. */
+const liquidityTable = (
+  chain: string,
+  request: ActivityRequest,
+  token: 'base' | 'quote',
+): string => {
+  const table = `${chain}_liquidity_changes FINAL WHERE`
+  const ofToken = `${token}_token = {token:String}`
+  if (request.walletAddress !== undefined) {
+    const ofWallet = `${table} subject_kind = 'WALLET' AND subject = {wallet:String}`
+    return request.tokenAddress === undefined ? ofWallet : `${ofWallet} AND ${ofToken}`
+  }
+  if (request.tokenAddress !== undefined)
+    return `${table} subject_kind = '${token === 'base' ? 'BASE' : 'QUOTE'}' AND subject = {token:String}`
+  return request.poolAddress === undefined
+    ? `${table} subject_kind = 'CHAIN' AND subject = ''`
+    : `${chain}_dex_pool_events_enriched FINAL WHERE event_type != 'SWAP'`
+}
+
 const liquiditySelect = (
   chain: string,
+  request: ActivityRequest,
   token: 'base' | 'quote',
-  side: 'base' | 'quote',
-  where: string,
-): string => `SELECT ${COMMON_COLUMNS}, lp_wallet AS owner, ${LIQUIDITY_EVENT_SQL} AS side, ${legColumns(token, side, token === 'base' ? 1 : 0)},
+): string => {
+  const isBase = token === 'base'
+  return `SELECT ${COMMON_COLUMNS}, lp_wallet AS owner, ${LIQUIDITY_EVENT_SQL} AS side, ${legColumns(token, isBase ? 'quote' : 'base', isBase ? 1 : 0)},
     toUInt8(1) AS is_liquidity, CAST(NULL, 'Nullable(UInt8)') AS is_suspect, CAST(NULL, 'Nullable(Float64)') AS price_native, ${LIQUIDITY_VALUE_SQL} AS amount_usd, CAST(NULL, 'Nullable(Decimal(38,12))') AS amount_native
-  FROM ${chain}_dex_pool_events_enriched FINAL WHERE event_type != 'SWAP' AND ${where}`
-
-const tradeSelect = (chain: string, request: ActivityRequest, where: string): string => {
-  const table = request.walletAddress === undefined ? 'enriched' : 'by_wallet'
-  return `SELECT ${COMMON_COLUMNS}, owner, toString(side) AS side, token_address, decimals, toInt256(amount) AS amount, price_usd, side_token,
-    side_decimals, toInt256(side_amount) AS side_amount, side_price_usd, is_base, toUInt8(0) AS is_liquidity, toNullable(is_suspect) AS is_suspect, price_native, amount_usd, amount_native
-  FROM ${chain}_dex_trades_${table} FINAL WHERE ${where}`
+  FROM ${liquidityTable(chain, request, token)}`
 }
+
+/** The table of trades whose order fits a request, seen from the token that is asked for, else from the base token. */
+const tradeTable = (chain: string, { tokenAddress, walletAddress }: ActivityRequest): string => {
+  const side = tokenAddress === undefined ? 'is_base = 1' : 'token_address = {token:String}'
+  if (walletAddress !== undefined) return `${chain}_dex_trades_by_wallet FINAL WHERE ${side}`
+  return tokenAddress === undefined
+    ? `(${baseTradesSelect(chain)})`
+    : `${chain}_dex_trades_enriched FINAL WHERE ${side}`
+}
+
+const tradeSelect = (
+  chain: string,
+  request: ActivityRequest,
+): string => `SELECT ${COMMON_COLUMNS}, owner, toString(side) AS side, token_address, decimals, toInt256(amount) AS amount, price_usd, side_token,
+    side_decimals, toInt256(side_amount) AS side_amount, side_price_usd, is_base, toUInt8(0) AS is_liquidity, toNullable(is_suspect) AS is_suspect, price_native, amount_usd, amount_native
+  FROM ${tradeTable(chain, request)}`
 
 /** A block counts its trades and its changes of liquidity apart, so that one of each may have the same numbers. */
 const POSITION_ORDER: readonly OrderColumn[] = [
@@ -100,9 +130,9 @@ export const activityList = (chain: string, request: ActivityRequest): KeysetLis
   )
   const isToken = tokenAddress !== undefined
   const rows = [
-    tradeSelect(chain, request, isToken ? 'token_address = {token:String}' : 'is_base = 1'),
-    liquiditySelect(chain, 'base', 'quote', isToken ? 'base_token = {token:String}' : '1'),
-    ...(isToken ? [liquiditySelect(chain, 'quote', 'base', 'quote_token = {token:String}')] : []),
+    tradeSelect(chain, request),
+    liquiditySelect(chain, request, 'base'),
+    ...(isToken ? [liquiditySelect(chain, request, 'quote')] : []),
   ]
   const tagged =
     traderTags === undefined
@@ -114,7 +144,8 @@ export const activityList = (chain: string, request: ActivityRequest): KeysetLis
         ]
   return {
     columns: TRADE_COLUMNS,
-    from: `(${rows.join('\n  UNION ALL ')}) AS t`,
+    // Wallets with tags are found once for the whole list.
+    from: tagged.length === 0 ? rows : `(${rows.join('\n  UNION ALL ')}) AS t`,
     where: [...asked.map(([, { sql }]) => sql), ...tagged],
     order:
       sort === 'time'
@@ -123,7 +154,7 @@ export const activityList = (chain: string, request: ActivityRequest): KeysetLis
             { sql: 'toDecimal256(ifNull(t.amount_usd, -1), 12)', type: 'Decimal256(12)' },
             ...POSITION_ORDER,
           ],
-    ...(sort === 'time' && { time: 't.block_time' }),
+    ...(sort === 'time' && { time: 't.block_time', ...windowsOf(request) }),
     descending,
     params: {
       ...Object.fromEntries(asked.map(([name, { value }]) => [name, value])),

@@ -5,6 +5,7 @@ import { type BlocksOf, newestBlocksSql } from './latest-block.ts'
 /** First and newest block of a chain as the warehouse answers them. */
 export interface FreshnessRow {
   readonly position: string
+  readonly slot: string
   readonly time_ms: string
 }
 
@@ -17,7 +18,7 @@ export const freshnessQuery = (chain: BlocksOf & Pick<ChainRow, 'vm'>): Query =>
   const counts = chain.vm === 'svm' ? 'slot' : 'height'
   const oldest = `block_slot <= (SELECT min(block_slot) FROM ${blocks}) + ${maxReorgBlocks(chain)}`
   const end = (bound: string, order: string): string =>
-    `SELECT block_${counts} AS position, toUnixTimestamp64Milli(block_time) AS time_ms FROM ${blocks} FINAL
+    `SELECT block_${counts} AS position, block_slot AS slot, toUnixTimestamp64Milli(block_time) AS time_ms FROM ${blocks} FINAL
   WHERE ${bound} ORDER BY block_slot ${order} LIMIT 1`
   return {
     sql: `SELECT * FROM (

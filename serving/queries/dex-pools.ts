@@ -1,6 +1,7 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { normalizeQueryTime } from '../../core/time.ts'
 import { type KeysetList, type KeysetRow, POSITION_ORDER } from './keyset-list.ts'
+import { newestRowsSql } from './newest-rows.ts'
 
 /** A pool with its reserves in base units and the last prices of its tokens. */
 export interface PoolRow {
@@ -26,6 +27,14 @@ export interface PoolRow {
   readonly creator: string
 }
 
+/** Prices of one leg of the pools that `which` selects. */
+const legPriceSql = (chain: string, leg: 'token_a' | 'token_b', which: string): string =>
+  newestRowsSql(chain, 'token_prices', {
+    key: 'token_address',
+    columns: 'price_usd, price_native',
+    where: `token_address IN (SELECT ${leg} FROM ${chain}_dex_pools WHERE ${which})`,
+  })
+
 /** Pools that `which` selects, as a subquery `t`. */
 const poolsSubquery = (
   chain: string,
@@ -39,12 +48,13 @@ const poolsSubquery = (
   FROM (SELECT pool_address, token_a, token_b, toString(program_address) AS program, toString(protocol_name) AS protocol,
       toString(protocol_family) AS family, decimals_a, decimals_b, base_is_a, reserve_a, reserve_b, liquidity_usd, liquidity_native
     FROM ${chain}_dex_pools FINAL WHERE ${which}) AS p
-  LEFT JOIN (SELECT token_address, price_usd, price_native FROM ${chain}_token_prices FINAL
-    WHERE token_address IN (SELECT token_a FROM ${chain}_dex_pools FINAL WHERE ${which})) AS a ON a.token_address = p.token_a
-  LEFT JOIN (SELECT token_address, price_usd, price_native FROM ${chain}_token_prices FINAL
-    WHERE token_address IN (SELECT token_b FROM ${chain}_dex_pools FINAL WHERE ${which})) AS b ON b.token_address = p.token_b
-  LEFT JOIN (SELECT pool_address, toUnixTimestamp64Milli(created_at) AS created_ms, creator FROM ${chain}_dex_pool_births FINAL
-    WHERE pool_address IN (SELECT pool_address FROM ${chain}_dex_pools FINAL WHERE ${which})) AS m ON m.pool_address = p.pool_address) AS t`
+  LEFT JOIN (${legPriceSql(chain, 'token_a', which)}) AS a ON a.token_address = p.token_a
+  LEFT JOIN (${legPriceSql(chain, 'token_b', which)}) AS b ON b.token_address = p.token_b
+  LEFT JOIN (${newestRowsSql(chain, 'dex_pool_births', {
+    key: 'pool_address',
+    columns: 'toUnixTimestamp64Milli(created_at) AS created_ms, creator',
+    where: `pool_address IN (SELECT pool_address FROM ${chain}_dex_pools WHERE ${which})`,
+  })}) AS m ON m.pool_address = p.pool_address) AS t`
 
 const POOL_COLUMNS = `t.pool AS pool, t.token_a AS token_a, t.token_b AS token_b, t.program AS program, t.protocol AS protocol, t.family AS family,
   t.decimals_a AS decimals_a, t.decimals_b AS decimals_b, t.base_is_a AS base_is_a, toString(t.reserve_a) AS reserve_a,

@@ -21,17 +21,23 @@ export const sortableBits = (sql: string): string => {
 export interface KeysetList {
   readonly with?: string
   readonly columns: string
-  readonly from: string
+  /**
+   * A table or a subquery with its name `t`; or several statements whose rows are put together as `t`, of which each is narrowed, ordered and cut
+   * to a page by itself, so that the engine reads the columns of a page alone.
+   */
+  readonly from: string | readonly string[]
   readonly where: readonly string[]
   readonly order: readonly OrderColumn[]
   /** True: the largest first. All columns go one way. */
   readonly descending: boolean
   readonly params: Readonly<Record<string, unknown>>
   /**
-   * SQL of a row's block time, in a list whose order is that of the chain: it may then be read in windows of time, `read-in-windows.ts`,
+   * SQL of a row's block time, in a list whose order is that of the chain, the slot first: it may then be read in windows, `read-in-windows.ts`,
    * and a place holds the time behind the sort columns.
    */
   readonly time?: string
+  /** Lengths of the windows that are read before all of a list with times, ms, shortest first. Default: those of a list with many rows an hour. */
+  readonly windowsMs?: readonly number[]
 }
 
 /** A place in a list: the sort columns as text, and in a list with times the row's, in ms. */
@@ -49,10 +55,12 @@ export interface KeysetSlice {
   readonly rows: number
 }
 
-/** Bounds of block times in ms, inclusive; absent = none. */
-export interface TimeWindow {
+/** Bounds of block times in ms and of slots, inclusive; absent = none. */
+export interface ListWindow {
   readonly fromMs?: number | undefined
   readonly toMs?: number | undefined
+  readonly fromSlot?: number | undefined
+  readonly toSlot?: number | undefined
 }
 
 /** True where the slice is read from the largest down. */
@@ -64,10 +72,16 @@ export const isReadDown = (
 const positionParameter = ({ type }: OrderColumn, index: number): string =>
   type === 'Decimal256(12)' ? `toDecimal256({place${index}:String}, 12)` : `{place${index}:${type}}`
 
-const windowConditions = (time: string, { fromMs, toMs }: TimeWindow): readonly string[] => [
-  ...(fromMs === undefined ? [] : [`${time} >= fromUnixTimestamp64Milli({window_from:Int64})`]),
-  ...(toMs === undefined ? [] : [`${time} <= fromUnixTimestamp64Milli({window_to:Int64})`]),
-]
+/** Bounds of a window by parameter: a test of the time or of the slot, and the value. */
+const windowBounds = (
+  { time, order }: KeysetList,
+  { fromMs, toMs, fromSlot, toSlot }: ListWindow,
+): Readonly<Record<string, { readonly sql: string; readonly value: number | undefined }>> => ({
+  window_from: { sql: `${time} >= fromUnixTimestamp64Milli({window_from:Int64})`, value: fromMs },
+  window_to: { sql: `${time} <= fromUnixTimestamp64Milli({window_to:Int64})`, value: toMs },
+  window_from_slot: { sql: `${order[0]?.sql} >= {window_from_slot:UInt64}`, value: fromSlot },
+  window_to_slot: { sql: `${order[0]?.sql} <= {window_to_slot:UInt64}`, value: toSlot },
+})
 
 /** Rows behind a place. The condition on the first column alone follows from the other: only it lets the engine leave parts of a table out. */
 const beyondConditions = (order: readonly OrderColumn[], isDown: boolean): readonly string[] => {
@@ -79,6 +93,10 @@ const beyondConditions = (order: readonly OrderColumn[], isDown: boolean): reado
   ]
 }
 
+/** Rows of one of several statements of a list. */
+const branchSql = (select: string, narrowed: string, page: string): string =>
+  `SELECT * FROM (${select}) AS t\n${narrowed}${page}`
+
 /**
  * The statement of a slice, of a list with times within a window. Rows keep their place while others arrive or are taken back: it is a
  * position, not a count.
@@ -86,29 +104,36 @@ const beyondConditions = (order: readonly OrderColumn[], isDown: boolean): reado
 export const sliceQuery = (
   list: KeysetList,
   slice: KeysetSlice,
-  window: TimeWindow = {},
+  window: ListWindow = {},
 ): Query => {
   const { columns, from, where, order, params, time } = list
   const { after, rows } = slice
   const isDown = isReadDown(list, slice)
   const way = isDown ? 'DESC' : 'ASC'
   const keys = order.map(({ sql }) => sql)
+  const bounds = Object.entries(time === undefined ? {} : windowBounds(list, window)).filter(
+    ([, { value }]) => value !== undefined,
+  )
   const conditions = [
     ...where,
-    ...(time === undefined ? [] : windowConditions(time, window)),
+    ...bounds.map(([, { sql }]) => sql),
     ...(after ? beyondConditions(order, isDown) : []),
   ]
+  const narrowed = conditions.length === 0 ? '' : `WHERE ${conditions.join('\n  AND ')}\n`
+  const page = `ORDER BY ${keys.map((key) => `${key} ${way}`).join(', ')} LIMIT {rows:UInt32}`
+  const source =
+    typeof from === 'string'
+      ? `${from}\n${narrowed}`
+      : `(${from.map((select) => branchSql(select, narrowed, page)).join('\nUNION ALL ')}) AS t\n`
   const place = [...keys, ...(time === undefined ? [] : [`toUnixTimestamp64Milli(${time})`])]
   return {
     sql: `${list.with === undefined ? '' : `WITH ${list.with}\n`}SELECT ${columns},
   [${place.map((key) => `toString(${key})`).join(', ')}] AS place
-FROM ${from}
-${conditions.length === 0 ? '' : `WHERE ${conditions.join('\n  AND ')}\n`}ORDER BY ${keys.map((key) => `${key} ${way}`).join(', ')} LIMIT {rows:UInt32}`,
+FROM ${source}${page}`,
     params: {
       ...params,
       rows,
-      ...(window.fromMs !== undefined && { window_from: window.fromMs }),
-      ...(window.toMs !== undefined && { window_to: window.toMs }),
+      ...Object.fromEntries(bounds.map(([name, { value }]) => [name, value])),
       ...Object.fromEntries(
         (after ?? []).slice(0, order.length).map((value, index) => [`place${index}`, value]),
       ),

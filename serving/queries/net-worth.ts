@@ -1,6 +1,7 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import { type KeysetList, type KeysetRow, sortableBits } from './keyset-list.ts'
+import { newestRowsSql } from './newest-rows.ts'
 import { valuedAmountsSql } from './valued-amounts.ts'
 
 /** What a wallet holds of a token. */
@@ -81,9 +82,11 @@ const holdingsSubquery = ({ chain, wallets, tokens, trusted }: HoldingsRequest) 
   FROM (SELECT holder, token_address, balance, decimals, toUnixTimestamp64Milli(last_seen) AS last_ms,
       ${priceTokenSql('token_address')} AS priced_as
     FROM ${chain}_wallet_balances FINAL WHERE ${which}${counts}) AS h
-  LEFT JOIN (SELECT token_address, price_usd, price_native FROM ${chain}_token_prices FINAL
-    WHERE token_address IN (SELECT ${priceTokenSql('token_address')} FROM ${chain}_wallet_balances FINAL WHERE ${which})) AS price
-    ON price.token_address = h.priced_as
+  LEFT JOIN (${newestRowsSql(chain, 'token_prices', {
+    key: 'token_address',
+    columns: 'price_usd, price_native',
+    where: `token_address IN (SELECT ${priceTokenSql('token_address')} FROM ${chain}_wallet_balances WHERE ${which})`,
+  })}) AS price ON price.token_address = h.priced_as
   LEFT JOIN (SELECT *, ${valuedAmountsSql()} FROM ${chain}_wallet_token_pnl FINAL WHERE wallet IN {wallets:Array(String)}) AS p
     ON p.wallet = h.holder AND p.token_address = h.token_address) AS t`,
     where: trusted ? ['isNotNull(t.price_usd)'] : [],

@@ -101,8 +101,7 @@ export const predictionActivityList = (
   t.actor AS actor, t.counterparty AS counterparty, t.role AS role, t.taker AS taker, t.type AS type, t.raw_type AS raw_type,
   t.tokens AS tokens, arrayMap(one -> toString(one), t.amounts) AS amounts, toString(t.collateral) AS collateral, t.price AS price,
   t.outcome_index AS outcome, toString(t.fee_raw) AS fee`,
-    from: `(${tradeSql(chain, trades, hasWallet)}
-  UNION ALL ${settlementSql(chain, settlements)}) AS t`,
+    from: [tradeSql(chain, trades, hasWallet), settlementSql(chain, settlements)],
     where: type === undefined ? [] : ['t.type = {type:String}'],
     order: [
       { sql: 't.block_slot', type: 'UInt64' },

@@ -2,6 +2,7 @@ import { optionalQueryTime, RESOLUTIONS } from '../../core/time.ts'
 import type { TradeQuery } from '../../schemas/api/trade.ts'
 import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
 import { headTimeSql } from './latest-block.ts'
+import { WALLET_WINDOWS_MS, WHOLE_CHAIN_WINDOWS_MS } from './read-in-windows.ts'
 import { wideMoney } from './valued-amounts.ts'
 
 /** A trade, or another activity on a pool, seen from one of its tokens. Amounts are base units. */
@@ -94,20 +95,32 @@ const legColumn = (column: string, isBase: boolean, name: string): string =>
   `if(base_is_buy = ${isBase ? 1 : 0}, buy_${column}, sell_${column}) AS ${name}`
 
 /** Every trade once, seen from its base token, in the order in which the table is kept. */
-const baseTradesSubquery = (
+export const baseTradesSelect = (
   chain: string,
-): string => `(SELECT block_slot, block_height, block_time, tx_hash, tx_index, tx_status, tx_fee, tx_fee_native, tx_fee_usd,
+): string => `SELECT block_slot, block_height, block_time, tx_hash, tx_index, tx_status, tx_fee, tx_fee_native, tx_fee_usd,
     event_index, program_address, protocol_family, pool_address, is_suspect, toUInt8(1) AS is_base, if(base_is_buy = 1, 'BUY', 'SELL') AS side,
     ${LEG_COLUMNS.map((column) => legColumn(column, true, LEG_COLUMN_NAMES[column] ?? column)).join(', ')},
     ${['token', 'decimals', 'amount', 'price_usd'].map((column) => legColumn(column, false, `side_${column}`)).join(', ')}
-  FROM ${chain}_dex_trades FINAL) AS t`
+  FROM ${chain}_dex_trades FINAL`
 
 /** The table whose order fits a query: trades are kept by token, by wallet, and by their place in the chain. */
 const tradeTable = (chain: string, query: TradeQuery): string => {
   if (query.walletAddress !== undefined) return `${chain}_dex_trades_by_wallet AS t FINAL`
   return query.tokenAddress === undefined
-    ? baseTradesSubquery(chain)
+    ? `(${baseTradesSelect(chain)}) AS t`
     : `${chain}_dex_trades_enriched AS t FINAL`
+}
+
+/** Windows of a list of what happens on a chain, to a token, or to a wallet. */
+export const windowsOf = ({
+  tokenAddress,
+  walletAddress,
+}: {
+  readonly tokenAddress?: string | undefined
+  readonly walletAddress?: string | undefined
+}): Pick<KeysetList, 'windowsMs'> => {
+  if (walletAddress !== undefined) return { windowsMs: WALLET_WINDOWS_MS }
+  return tokenAddress === undefined ? { windowsMs: WHOLE_CHAIN_WINDOWS_MS } : {}
 }
 
 /** Trades of a chain, newest first: seen from the token that is asked for, else from the base token of each. */
@@ -122,6 +135,7 @@ export const tradesList = (chain: string, query: TradeQuery): KeysetList => {
     where: [...base, ...asked.map(([, { sql }]) => sql)],
     order: POSITION_ORDER,
     time: 't.block_time',
+    ...windowsOf(query),
     descending: true,
     params: Object.fromEntries(asked.map(([name, { value }]) => [name, value])),
   }

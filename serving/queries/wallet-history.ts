@@ -2,6 +2,7 @@ import type { Query } from '../../core/clickhouse/client.ts'
 import { optionalQueryTime } from '../../core/time.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import { type KeysetList, type KeysetRow, POSITION_ORDER } from './keyset-list.ts'
+import { WALLET_WINDOWS_MS } from './read-in-windows.ts'
 
 /** A change of a balance; amounts in base units. */
 export interface BalanceUpdateRow extends KeysetRow {
@@ -83,6 +84,7 @@ export const balanceUpdateList = (
     where: ['t.owner = {wallet:String}', ...where, ...change],
     order: POSITION_ORDER,
     time: 't.block_time',
+    windowsMs: WALLET_WINDOWS_MS,
     descending: true,
     params: { wallet, ...params },
   }
@@ -161,6 +163,7 @@ export const walletTransferList = (
   from: `${chain}_transfers AS t FINAL`,
   order: POSITION_ORDER,
   time: 't.block_time',
+  windowsMs: WALLET_WINDOWS_MS,
   descending: true,
   ...transferConditions(wallet, filter),
 })

@@ -1,6 +1,7 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import type { PnlResolution } from '../../schemas/api/wallet-pnl.ts'
 import { type KeysetList, type KeysetRow, sortableBits } from './keyset-list.ts'
+import { newestRowsSql } from './newest-rows.ts'
 import { valuedAmountsSql, wideMoney } from './valued-amounts.ts'
 
 /** Profit and loss of a wallet with one token. Amounts in token units, money in USD, both as exact text. */
@@ -117,8 +118,11 @@ const pnlSubquery = (request: PnlRequest) => {
     position = 0 AS is_closed,
     if(position = 0, 0, price.price_usd * open_units - toFloat64(p.position_cost_usd) * open_units / position) AS unrealized_usd
   FROM (${source}) AS p
-  LEFT JOIN (SELECT token_address, price_usd FROM ${chain}_token_prices FINAL
-    WHERE token_address IN (SELECT token_address FROM ${chain}_wallet_token_pnl FINAL WHERE ${which})) AS price ON price.token_address = p.token
+  LEFT JOIN (${newestRowsSql(chain, 'token_prices', {
+    key: 'token_address',
+    columns: 'price_usd',
+    where: `token_address IN (SELECT token_address FROM ${chain}_wallet_token_pnl WHERE ${which})`,
+  })}) AS price ON price.token_address = p.token
   LEFT JOIN (SELECT holder, token_address, balance, decimals FROM ${chain}_wallet_balances FINAL WHERE ${held}) AS b
     ON b.holder = p.wallet AND b.token_address = p.token) AS t`,
     where: STATE_CONDITIONS[state],

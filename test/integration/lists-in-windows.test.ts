@@ -16,7 +16,7 @@ import {
   sliceQuery,
 } from '../../serving/queries/keyset-list.ts'
 import { predictionActivityList } from '../../serving/queries/prediction-activities.ts'
-import { readInWindows } from '../../serving/queries/read-in-windows.ts'
+import { type ChainEnds, readInWindows } from '../../serving/queries/read-in-windows.ts'
 import { supplyChangeList, tokenTransfersList } from '../../serving/queries/token-history.ts'
 import { tradesList } from '../../serving/queries/trades.ts'
 import { balanceUpdateList, walletTransferList } from '../../serving/queries/wallet-history.ts'
@@ -158,18 +158,33 @@ const store = async (): Promise<void> => {
 const query = async (statement: Query): Promise<readonly KeysetRow[]> =>
   (await warehouse.query<KeysetRow>(statement)).rows
 
-const chain = { sinceTimeMs: HEAD_MS - 10 * DAY_MS, headTimeMs: HEAD_MS }
+/** By the slots a day has far more of them than there are: windows are then narrowed by their times. */
+const chain = {
+  sinceTimeMs: HEAD_MS - 10 * DAY_MS,
+  headTimeMs: HEAD_MS,
+  sinceSlot: 0,
+  headSlot: FIRST_SLOT + AGES_MS.length,
+}
+/** As the slots are: the newest hour is then narrowed to a few of them. */
+const slowChain = { ...chain, sinceSlot: FIRST_SLOT }
 
 /** Rows of the list in pages, read one way, in the order in which they were read. */
 const walk = async (
   list: KeysetList,
-  direction: KeysetSlice['direction'],
-  limit: number,
+  {
+    direction,
+    limit,
+    ends,
+  }: {
+    readonly direction: KeysetSlice['direction']
+    readonly limit: number
+    readonly ends: ChainEnds
+  },
 ): Promise<readonly KeysetRow[]> => {
   const found: KeysetRow[] = []
   for (let place: KeysetPosition | undefined; ; ) {
     const slice = { direction, after: place, rows: limit + 1 }
-    const rows = await readInWindows(list, slice, { chain, query })
+    const rows = await readInWindows(list, slice, { chain: ends, query })
     found.push(...rows.slice(0, limit))
     place = rows[limit - 1]?.place
     if (rows.length <= limit) return found
@@ -188,6 +203,16 @@ const LISTS: Readonly<Record<string, KeysetList>> = {
     descending: true,
   }),
   'activities of a wallet': activityList('eth', {
+    walletAddress: OTHER,
+    sort: 'time',
+    descending: true,
+  }),
+  'activities of a pool': activityList('eth', {
+    poolAddress: POOL,
+    sort: 'time',
+    descending: true,
+  }),
+  'activities of a wallet and a token': activityList('eth', {
     walletAddress: WALLET,
     tokenAddress: TOKEN,
     sort: 'time',
@@ -202,6 +227,7 @@ const LISTS: Readonly<Record<string, KeysetList>> = {
   'transfers of a wallet': walletTransferList('eth', WALLET, {}),
   'supply changes': supplyChangeList('eth', TOKEN, 'all'),
   'balance updates': balanceUpdateList('eth', WALLET, {}),
+  'activities of the chain by value': activityList('eth', { sort: 'value', descending: false }),
   'prediction activities': predictionActivityList('polygon', {
     conditionIds: ['0xc0'],
     descending: true,
@@ -219,7 +245,10 @@ for (const [name, list] of Object.entries(LISTS)) {
       const whole = await query(sliceQuery(list, { direction, after: undefined, rows: ALL }))
       assert.ok(whole.length >= AGES_MS.length, `${whole.length} rows`)
       for (const limit of name.endsWith('value') ? [20] : [3, 7, whole.length]) {
-        assert.deepEqual(await walk(list, direction, limit), whole, `${direction}, ${limit}`)
+        for (const ends of limit === 7 ? [chain, slowChain] : [chain]) {
+          const found = await walk(list, { direction, limit, ends })
+          assert.deepEqual(found, whole, `${direction}, ${limit}`)
+        }
       }
     }
   })
@@ -268,4 +297,61 @@ test('a place without a time, and a chain without blocks, are read in one statem
     assert.equal(statements, 1)
     assert.deepEqual(rows, rest)
   }
+})
+
+/** Changes of liquidity by their transactions, from the events of pools: seen from one leg, or from both. */
+const liquidityOf = async (where: string, legs: 1 | 2): Promise<readonly string[]> => {
+  const { rows } = await warehouse.query<{ readonly tx: string }>({
+    sql: `SELECT tx_hash AS tx FROM eth_dex_pool_events_enriched FINAL WHERE event_type != 'SWAP' AND ${where}`,
+  })
+  return rows.flatMap(({ tx }) => Array<string>(legs).fill(tx)).toSorted()
+}
+
+/** Those that a list of activities has. */
+const liquidityIn = async (list: KeysetList): Promise<readonly string[]> => {
+  const whole = sliceQuery(list, { direction: 'next', after: undefined, rows: ALL })
+  const { rows } = await warehouse.query<{ readonly activity: string; readonly tx_hash: string }>(
+    whole,
+  )
+  return rows
+    .filter(({ activity }) => activity.startsWith('LIQUIDITY_'))
+    .map(({ tx_hash }) => tx_hash)
+    .toSorted()
+}
+
+const BY_TIME = { sort: 'time', descending: true } as const
+
+test('activities have the changes of liquidity that the events of pools have, each subject its own', async () => {
+  const cases = [
+    [{}, '1'],
+    [{ walletAddress: WALLET }, `lp_wallet = '${WALLET}'`],
+    [{ walletAddress: OTHER }, `lp_wallet = '${OTHER}'`],
+    [{ tokenAddress: TOKEN }, `'${TOKEN}' IN (base_token, quote_token)`],
+    [{ tokenAddress: QUOTE }, `'${QUOTE}' IN (base_token, quote_token)`],
+    [
+      { tokenAddress: QUOTE, walletAddress: WALLET },
+      `'${QUOTE}' IN (base_token, quote_token) AND lp_wallet = '${WALLET}'`,
+    ],
+    [{ poolAddress: POOL }, `pool_address = '${POOL}'`],
+    [{ poolAddress: OTHER }, '0'],
+  ] as const
+  for (const [request, where] of cases) {
+    const expected = await liquidityOf(where, 1)
+    assert.equal(expected.length > 0, where !== '0', where)
+    const list = activityList('eth', { ...request, ...BY_TIME })
+    assert.deepEqual(await liquidityIn(list), expected, where)
+  }
+})
+
+test('events of before the table of changes of liquidity are in it once it is made', async () => {
+  const list = activityList('eth', { walletAddress: WALLET, ...BY_TIME })
+  const before = await liquidityIn(list)
+  await warehouse.command('DROP TABLE eth_liquidity_changes_mv SYNC')
+  await warehouse.command('DROP TABLE eth_liquidity_changes SYNC')
+  await warehouse.command(
+    "DELETE FROM migrations WHERE name = '0029_liquidity_changes.sql' AND chain = 'eth'",
+  )
+  await migrate(warehouse, ['eth'])
+  assert.ok(before.length > 5)
+  assert.deepEqual(await liquidityIn(list), before)
 })

@@ -77,8 +77,10 @@ const FIXED_FRESHNESS: FreshnessReader = {
   of: async () => ({
     head: 120,
     headTimeMs: 1_760_000_120_000,
+    headSlot: 120,
     since: 1,
     sinceTimeMs: 1_760_000_000_000,
+    sinceSlot: 1,
   }),
 }
 

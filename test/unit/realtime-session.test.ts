@@ -85,7 +85,11 @@ test('connect replies and close codes for each credential', () => {
       '{"id":1,"connect":{"client":"client","version":"1.0.0","expires":true,"ttl":86002,"ping":25,"pong":true}}',
     ],
     [
-      { freshness: { eth: { head: 9, headTimeMs: 90, since: 1, sinceTimeMs: 10 } } },
+      {
+        freshness: {
+          eth: { head: 9, headTimeMs: 90, headSlot: 9, since: 1, sinceTimeMs: 10, sinceSlot: 1 },
+        },
+      },
       '{"id":1,"connect":{"client":"client","version":"1.0.0","data":{"chains":{"eth":{"head":9,"head_time":90,"since":1,"since_time":10}}},"ping":25,"pong":true}}',
     ],
     [

@@ -57,6 +57,8 @@ const store = await openWarehouse({ kind: 'embedded', path: join(folder, 'wareho
 
 /** While a place is looked up: how many rows the statements of a list pass over, and which they were. */
 const lookup: { skip?: number | undefined; readonly statements: Query[] } = { statements: [] }
+/** More than there are. */
+const ALL_ROWS = 4_000_000_000
 const END_OF_LIST = /LIMIT \{rows:UInt32\}$/
 
 /** The store, whose lists begin further down while a place is looked up. */
@@ -68,7 +70,12 @@ const warehouse: Warehouse = {
     }
     lookup.statements.push(query)
     // Without the caller's budget: passing over many rows is the drill's own work.
-    return store.query<Row>({ ...query, sql: `${query.sql} OFFSET ${lookup.skip}` })
+    const rows = Number(query.params?.rows)
+    return store.query<Row>({
+      sql: query.sql.replace(END_OF_LIST, `LIMIT ${rows} OFFSET ${lookup.skip}`),
+      // Each of several statements of a list is cut to a page by itself.
+      params: { ...query.params, rows: Math.min(ALL_ROWS, rows + lookup.skip) },
+    })
   },
 }
 
@@ -157,12 +164,13 @@ const cursorBehind = async (api: TestApi, path: string, skip: number): Promise<s
 /** Rows of a list, by its statement without an end. */
 const countRows = async (api: TestApi, path: string): Promise<number> => {
   lookup.statements.length = 0
-  await cursorBehind(api, path, 4_000_000_000)
+  await cursorBehind(api, path, ALL_ROWS)
   const statement = lookup.statements.at(-1)
   if (statement === undefined) throw new Error(`${path}: no statement of a list was seen`)
   const { rows } = await store.query<{ readonly total: number }>({
     ...statement,
     sql: `SELECT toFloat64(count()) AS total FROM (${statement.sql.replace(END_OF_LIST, '')})`,
+    params: { ...statement.params, rows: ALL_ROWS },
   })
   return rows[0]?.total ?? 0
 }

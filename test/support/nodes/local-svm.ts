@@ -25,6 +25,7 @@ export interface LocalSvm {
   readonly stop: () => Promise<void>
 }
 
+/** Of no chain that is offered for payments. */
 const GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqvRY3VKFw2JdAvzqyG'
 const BLOCK_HEIGHT = 100
 
@@ -35,7 +36,8 @@ const accountJson = (svm: LiteSVM, key: string) => {
   const account = svm.getAccount(address(key))
   if (!account.exists) return null
   const data = [Buffer.from(account.data).toString('base64'), 'base64']
-  return { owner: account.programAddress, lamports: Number(account.lamports), data }
+  const { programAddress: owner, executable, space } = account
+  return { owner, executable, space: Number(space), lamports: Number(account.lamports), data }
 }
 
 const ran = (svm: LiteSVM, base64: unknown) => {
@@ -86,7 +88,7 @@ const statusOf = (svm: LiteSVM, signed: string) => {
 }
 
 const METHODS: Readonly<Record<string, (svm: LiteSVM, params: readonly unknown[]) => unknown>> = {
-  getGenesisHash: () => GENESIS,
+  getAccountInfo: (svm, [key]) => ({ value: accountJson(svm, String(key)) }),
   getMultipleAccounts: (svm, [keys]) => ({
     value: (keys as readonly string[]).map((key) => accountJson(svm, key)),
   }),
@@ -111,15 +113,15 @@ const resultOf = (run: () => unknown) => {
   }
 }
 
-/** Starts one; nothing of it outlives the process. */
-export const startLocalSvm = async (): Promise<LocalSvm> => {
+/** Starts one; nothing of it outlives the process. `genesis`: hash by which the chain is known. */
+export const startLocalSvm = async (genesis = GENESIS): Promise<LocalSvm> => {
   const svm = new LiteSVM().withNativeMints().withSigverify(false)
   const answers = new Map<string, unknown>()
   const server = createServer(async (request, response) => {
     const { id, method, params = [] } = JSON.parse(await text(request))
     const given = answers.get(method)
     if (given === null) return
-    const run = METHODS[method]
+    const run = method === 'getGenesisHash' ? () => genesis : METHODS[method]
     const answer = run
       ? resultOf(() => given ?? run(svm, params))
       : { error: { code: -32_601, message: 'Method not found' } }

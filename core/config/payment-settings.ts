@@ -20,7 +20,7 @@ export const PAYMENT_SETTINGS = {
   x402Facilitator: Type.Enum(['embedded', 'remote', 'mock'], {
     default: 'embedded',
     description:
-      'Who settles payments: embedded = this process, with X402_GAS_KEY and a node; remote = X402_FACILITATOR_URL; mock = payments are signed and never made, test networks only',
+      'Who settles payments: embedded = this process, with X402_GAS_KEY or X402_SOLANA_FEE_KEY and a node; remote = X402_FACILITATOR_URL; mock = payments are signed and never made, test networks only',
   }),
   x402FacilitatorUrl: secretUrlSetting(
     '^$|^https?://',

@@ -2,10 +2,13 @@ import { InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
 import type { AuthorizedTransfer, TransferState } from './contract.ts'
+import { readSvmTransaction } from './svm-transaction.ts'
 
 /** Accounts and blocks that most of the stake has voted for. */
 const COMMITMENT = 'confirmed'
 const ENDS: ReadonlySet<unknown> = new Set(['confirmed', 'finalized'])
+/** Newest transactions of a payer that are looked at for a payment which somebody else sent. */
+const SEARCHED_TRANSACTIONS = 25
 /** Place of the amount in a token account. Source: spl-token state.rs. */
 const AMOUNT_AT = 64
 /**
@@ -36,6 +39,8 @@ export interface SvmClient {
   /** Throws nothing. */
   send(transaction: string): Promise<SvmSendOutcome>
   stateOf(signature: string, blockhash: string): Promise<SvmTransactionState>
+  /** Searches the newest transactions of a payer for the one of a nonce, whoever sent it. */
+  find(transfer: Pick<AuthorizedTransfer, 'from' | 'nonce'>): Promise<TransferState>
 }
 
 const invalid = (method: string): InvalidInput =>
@@ -61,6 +66,7 @@ export const openSvmClient = (pool: Pick<RpcPool, 'attempt'>): SvmClient => {
   return {
     simulate: (transaction) => ask((call) => simulateOver(call, transaction)),
     balanceRaw: (tokenAccount) => ask((call) => balanceOver(call, tokenAccount)),
+    find: (transfer) => ask((call) => findOver(call, transfer)),
     stateOf: (signature, blockhash) => ask((call) => stateOver(call, signature, blockhash)),
     send: async (transaction) => {
       let isUnclear = false
@@ -79,14 +85,14 @@ export const openSvmClient = (pool: Pick<RpcPool, 'attempt'>): SvmClient => {
   }
 }
 
-/** What became of a transfer by the transaction that was sent for it; `''`: it is not known, so neither is the outcome. */
+/** What became of a transfer; `earlier`: the transaction that was sent for it, or `''` where another sent it and did not say. */
 export const lookUpSvmTransfer = async (
   client: SvmClient,
-  { nonce }: Pick<AuthorizedTransfer, 'nonce'>,
+  transfer: Pick<AuthorizedTransfer, 'from' | 'nonce'>,
   earlier: string,
 ): Promise<TransferState> => {
-  if (earlier === '') return 'unknown'
-  const state = await client.stateOf(earlier, blockhashOf(nonce))
+  if (earlier === '') return client.find(transfer)
+  const state = await client.stateOf(earlier, blockhashOf(transfer.nonce))
   if (state === 'confirmed') return { transaction: earlier }
   return state === 'pending' ? 'unknown' : 'unused'
 }
@@ -147,6 +153,39 @@ const stateOver = async (
   if ((await readValue(call, 'isBlockhashValid', params)) !== false) return 'pending'
   // It may have come between the two questions.
   return (await statusOver(call, signature)) ?? 'expired'
+}
+
+/**
+ * `unused` only where no block can take the transaction any more and every transaction of the payer was looked at; beyond the
+ * newest ones nothing is known.
+ */
+const findOver = async (
+  call: CallEndpoint,
+  { from, nonce }: Pick<AuthorizedTransfer, 'from' | 'nonce'>,
+): Promise<TransferState> => {
+  const params = [blockhashOf(nonce), { commitment: COMMITMENT }]
+  const isOver = (await readValue(call, 'isBlockhashValid', params)) === false
+  const options = { limit: SEARCHED_TRANSACTIONS, commitment: COMMITMENT }
+  const method = 'getSignaturesForAddress'
+  const newest = await call({ method, params: [from, options] })
+  if (!Array.isArray(newest)) throw invalid(method)
+  for (const entry of newest.slice(0, SEARCHED_TRANSACTIONS)) {
+    if (!isJsonObject(entry) || typeof entry.signature !== 'string') throw invalid(method)
+    if (entry.err !== null) continue
+    if ((await nonceOver(call, entry.signature)) === nonce) return { transaction: entry.signature }
+  }
+  return isOver && newest.length < SEARCHED_TRANSACTIONS ? 'unused' : 'unknown'
+}
+
+/** Nonce that a transaction of the chain would have as a payment; undefined where it is none. */
+const nonceOver = async (call: CallEndpoint, signature: string): Promise<string | undefined> => {
+  const method = 'getTransaction'
+  const options = { encoding: 'base64', commitment: COMMITMENT, maxSupportedTransactionVersion: 0 }
+  const answer = await call({ method, params: [signature, options] })
+  if (answer === null) return undefined
+  if (!isJsonObject(answer) || !Array.isArray(answer.transaction)) throw invalid(method)
+  const read = readSvmTransaction(answer.transaction[0])
+  return typeof read === 'string' ? undefined : read.nonce
 }
 
 /** undefined: the node knows nothing of it. */

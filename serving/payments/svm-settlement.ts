@@ -75,7 +75,11 @@ export const createSvmSettlement = async (deps: SvmSettlementDeps): Promise<Faci
     earlier: string,
   ): Promise<SettlementOutcome> => {
     const signed = await sign(payment)
-    if (signed === undefined && earlier === '') return UNDECIDED
+    if (signed === undefined && earlier === '') {
+      const state = await lookUpSvmTransfer(client, payment, earlier)
+      if (typeof state === 'object') return state
+      return { problem: 'unexpected_settle_error', isFinal: state === 'unused' }
+    }
     const signature = signed?.signature ?? earlier
     if (earlier !== signature) await beforeSend(signature)
     return bringIn({ signature, text: signed?.text ?? '' }, payment, { isNew: false })
@@ -114,7 +118,6 @@ export const createSvmSettlement = async (deps: SvmSettlementDeps): Promise<Faci
 }
 
 const NOT_OURS = { problem: 'invalid_exact_svm_fee_payer_mismatch', isFinal: true } as const
-const UNDECIDED = { problem: 'unexpected_settle_error', isFinal: false } as const
 
 interface SignedTransaction {
   /** Base 58; the name of the transaction. */

@@ -1,7 +1,3 @@
-import { x402Client } from '@x402/core/client'
-import { wrapFetchWithPayment } from '@x402/fetch'
-import { ExactSvmScheme } from '@x402/svm'
-import { ExactSvmSchemeV1 } from '@x402/svm/v1'
 import {
   createKeyPairSignerFromPrivateKeyBytes,
   getBase64EncodedWireTransaction,
@@ -10,6 +6,10 @@ import {
   type KeyPairSigner,
   partiallySignTransaction,
 } from '@solana/kit'
+import { x402Client } from '@x402/core/client'
+import { wrapFetchWithPayment } from '@x402/fetch'
+import { ExactSvmScheme } from '@x402/svm'
+import { ExactSvmSchemeV1 } from '@x402/svm/v1'
 import { base58Decode, base58Encode } from '../../core/base58.ts'
 import { ed25519PublicKey } from '../../core/ed25519.ts'
 import { caip2Name, PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
@@ -146,7 +146,8 @@ export const svmTransaction = async (
   changes: SvmPaymentChanges = {},
 ): Promise<string> => {
   const { amountRaw = 1_000n, feePayer = FEE_PAYER, change = (all) => all, isUnsigned } = changes
-  const text = changes.memo ?? Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString('hex')
+  const text =
+    changes.memo ?? Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString('hex')
   const instructions = change([
     computeLimit(20_000),
     computePrice(1n),

@@ -123,7 +123,10 @@ test('a transaction with one wrong part is refused with the name of the error', 
       'payload_unknown_fifth_instruction',
       { change: (all) => [...all, transferChecked(payer.address, payee.address)] },
     ],
-    ['payload_unknown_sixth_instruction', { change: (all) => [...all, memo('a'), computePrice(1n)] }],
+    [
+      'payload_unknown_sixth_instruction',
+      { change: (all) => [...all, memo('a'), computePrice(1n)] },
+    ],
   ]
   for (const [wanted, changes] of cases)
     assert.equal(await verdictWith(changes), wanted, JSON.stringify(changes.change?.toString()))
@@ -146,7 +149,11 @@ test('the fee payer pays the fee and is in no instruction', async () => {
 })
 
 test('nobody but the fee payer and the owner of the tokens signs, and the owner did', async () => {
-  const third = { program: MEMO_PROGRAM, accounts: [used(payee.address, 'sign')], data: Buffer.of(1) }
+  const third = {
+    program: MEMO_PROGRAM,
+    accounts: [used(payee.address, 'sign')],
+    data: Buffer.of(1),
+  }
   assert.equal(await verdictWith(replaced(3, third)), 'payload_excessive_signers')
   const others = transferChecked(payee.address, payee.address)
   const unsigned = { change: () => [computeLimit(20_000), computePrice(1n), others] } as const

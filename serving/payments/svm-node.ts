@@ -7,7 +7,7 @@ import { readSvmTransaction } from './svm-transaction.ts'
 /** Accounts and blocks that most of the stake has voted for. */
 const COMMITMENT = 'confirmed'
 const ENDS: ReadonlySet<unknown> = new Set(['confirmed', 'finalized'])
-/** Newest transactions of a payer that are looked at for a payment which somebody else sent. */
+/** Newest transactions of a payer that are looked at for a payment which another process sent. */
 const SEARCHED_TRANSACTIONS = 25
 /** Place of the amount in a token account. Source: spl-token state.rs. */
 const AMOUNT_AT = 64

@@ -57,12 +57,12 @@ export const createSvmSettlement = async (deps: SvmSettlementDeps): Promise<Faci
   const { pool, log, feeKey, network } = deps
   const client = openSvmClient(pool)
   const sign = await createSigner(feeKey)
-  const refuse = (payment: VerifiedPayment) => refusalOf(client, payment, { log, network })
+  const check = (payment: VerifiedPayment) => problemOnChain(client, payment, { log, network })
   const settleNew = async ({
     payment,
     beforeSend,
   }: SettlementOrder): Promise<SettlementOutcome> => {
-    const problem = await refuse(payment)
+    const problem = await check(payment)
     if (problem !== undefined) return { problem, isFinal: true }
     const signed = await sign(payment)
     if (signed === undefined) return NOT_OURS
@@ -106,7 +106,7 @@ export const createSvmSettlement = async (deps: SvmSettlementDeps): Promise<Faci
   }
   return {
     verify: async (payment, openRaw) => {
-      const problem = await refuse(payment)
+      const problem = await check(payment)
       if (problem !== undefined || openRaw <= payment.valueRaw) return problem
       return (await payerBalance(client, payment)) < openRaw ? 'insufficient_funds' : undefined
     },
@@ -151,7 +151,7 @@ export const payerBalance = async (
 }
 
 /** What the chain has against a payment now; undefined: nothing. The transaction is run without our signature: with it, it could be sent. */
-const refusalOf = async (
+const problemOnChain = async (
   client: SvmClient,
   payment: VerifiedPayment,
   { log, network }: Pick<SvmSettlementDeps, 'log' | 'network'>,

@@ -242,10 +242,9 @@ test('nodes of another network are not asked', async () => {
 /** The official facilitator behind its HTTP interface; `lose`: it settles and does not answer. */
 const startOfficialFacilitator = async () => {
   const state = { lose: false }
-  const signer = toFacilitatorSvmSigner(
-    await createKeyPairSignerFromBytes(keyOf(FEE_KEY).bytes),
-    { defaultRpcUrl: chain.node.url },
-  )
+  const signer = toFacilitatorSvmSigner(await createKeyPairSignerFromBytes(keyOf(FEE_KEY).bytes), {
+    defaultRpcUrl: chain.node.url,
+  })
   const facilitator = new x402Facilitator()
     .register('solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1', new ExactSvmScheme(signer))
     .registerV1(NETWORK as never, new ExactSvmSchemeV1(signer))

@@ -148,7 +148,7 @@ test('the fee payer pays the fee and is in no instruction', async () => {
   assert.equal(await verdictWith(replaced(0, limit)), included)
 })
 
-test('nobody but the fee payer and the owner of the tokens signs, and the owner did', async () => {
+test('only the fee payer and the owner of the tokens sign, and the owner did', async () => {
   const third = {
     program: MEMO_PROGRAM,
     accounts: [used(payee.address, 'sign')],

@@ -13,3 +13,6 @@ export const isEd25519Signature = (
     return false
   }
 }
+
+/** Public key of a private one of 32 bytes, by RFC 8032. */
+export const ed25519PublicKey = (seed: Uint8Array): Uint8Array => ed25519.getPublicKey(seed)

@@ -5,8 +5,20 @@ export interface Offer {
   readonly network: PaymentNetworkName
   readonly amountRaw: bigint
   /** Token that pays and who is paid, as they are written for people: upper and lower case. */
-  readonly asset: `0x${string}`
-  readonly payTo: `0x${string}`
+  readonly asset: string
+  readonly payTo: string
+  /** Present on networks of Solana. */
+  readonly svm?: SvmTerms
+}
+
+/** What a transaction of Solana has to be beside what it pays. */
+export interface SvmTerms {
+  /** Account that signs last and pays the fee. */
+  readonly feePayer: string
+  /** Most lamports that its signatures and its computation may cost. */
+  readonly maxFeeLamports: number
+  /** Text of its one memo; undefined: any memos. */
+  readonly memo?: string
 }
 
 /** Why a payment is refused, by the names of the protocol. Source: x402 specification, error codes. */
@@ -24,18 +36,46 @@ export type PaymentProblem =
   | 'invalid_exact_evm_payload_authorization_valid_before'
   | 'invalid_exact_evm_payload_authorization_value_mismatch'
   | 'invalid_exact_evm_payload_recipient_mismatch'
+  | SvmPaymentProblem
   | 'unexpected_verify_error'
   | 'unexpected_settle_error'
 
-/** A transfer that a payer signed. Times in unix seconds, as they were signed. */
+/** Why a transaction of Solana is refused. Source: x402, exact scheme on SVM, error codes of its facilitators. */
+export type SvmPaymentProblem =
+  | 'invalid_exact_svm_payload_transaction'
+  | 'invalid_exact_svm_payload_transaction_could_not_be_decoded'
+  | 'invalid_exact_svm_fee_payer_mismatch'
+  | 'invalid_exact_svm_payload_excessive_signers'
+  | 'invalid_exact_svm_payload_signature_invalid'
+  | 'invalid_exact_svm_payload_transaction_instructions_length'
+  | 'invalid_exact_svm_payload_transaction_instructions_compute_limit_instruction'
+  | 'invalid_exact_svm_payload_transaction_instructions_compute_limit_instruction_too_high'
+  | 'invalid_exact_svm_payload_transaction_instructions_compute_price_instruction'
+  | 'invalid_exact_svm_payload_transaction_instructions_compute_price_instruction_too_high'
+  | 'invalid_exact_svm_payload_no_transfer_instruction'
+  | 'invalid_exact_svm_payload_transaction_fee_payer_included_in_instruction_accounts'
+  | 'invalid_exact_svm_payload_transaction_fee_payer_transferring_funds'
+  | 'invalid_exact_svm_payload_mint_mismatch'
+  | 'invalid_exact_svm_payload_recipient_mismatch'
+  | 'invalid_exact_svm_payload_amount_mismatch'
+  | 'invalid_exact_svm_payload_unknown_fourth_instruction'
+  | 'invalid_exact_svm_payload_unknown_fifth_instruction'
+  | 'invalid_exact_svm_payload_unknown_sixth_instruction'
+  | 'invalid_exact_svm_payload_memo_count'
+  | 'invalid_exact_svm_payload_memo_mismatch'
+  | 'invalid_exact_svm_transaction_simulation_failed'
+  | 'invalid_exact_svm_transaction_failed'
+
+/** A transfer that a payer signed. Times in unix seconds, as they were signed; on Solana the longest that its transaction can live. */
 export interface Authorization {
-  readonly from: `0x${string}`
-  readonly to: `0x${string}`
+  /** EVM in lower case. */
+  readonly from: string
+  readonly to: string
   readonly valueRaw: bigint
   readonly validAfter: bigint
   readonly validBefore: bigint
-  /** 32 bytes in hex, lower case. */
-  readonly nonce: `0x${string}`
+  /** EVM: 32 bytes in hex, lower case. Solana: blockhash and SHA-256 of the signed message, both in base 58, with a dot between. */
+  readonly nonce: string
 }
 
 /** What is sold: its public address without a query, and what it is. */
@@ -67,11 +107,21 @@ export type TransferState = { readonly transaction: string } | 'unused' | 'used'
 
 /** A payment that is well-formed, to the recipient and of the amount of its offer; its signature may be wrong. */
 export interface WellFormedPayment extends Authorization, PresentedPayment {
-  readonly signature: `0x${string}`
+  /** EVM in hex, Solana in base 58. */
+  readonly signature: string
 }
 
 /** A payment whose times and signature are good too. */
 export type VerifiedPayment = WellFormedPayment
+
+/** How a payment is checked. */
+export interface PaymentCheck {
+  readonly nowMs: number
+  /** Times are not checked where it knows the payment: it has been used, and its answer is kept longer than it is valid. */
+  readonly isRecorded?: (payment: WellFormedPayment) => boolean
+  /** Runs the check of the signature, or throws instead; default: no limit. */
+  readonly limitCheck?: (check: () => Promise<boolean>) => Promise<boolean>
+}
 
 /** What is to be settled. */
 export interface SettlementOrder {

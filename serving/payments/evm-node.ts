@@ -19,7 +19,7 @@ import {
 } from 'viem/actions'
 import { Outage } from '../../core/errors.ts'
 import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
-import { PAYMENT_NETWORKS, type PaymentNetworkName } from '../../schemas/payment-networks.ts'
+import { type EvmPaymentNetworkName, PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
 import type { AuthorizedTransfer, TransferState, VerifiedPayment } from './contract.ts'
 
 /** Of a token whose transfers are authorized by signature. Source: EIP-20, EIP-3009. */
@@ -38,9 +38,12 @@ const MAX_SEARCHED_BLOCKS = 20_000n
 
 /** Nodes of one payment network. */
 export interface EvmNodes {
-  readonly network: PaymentNetworkName
+  readonly network: EvmPaymentNetworkName
   readonly pool: Pick<RpcPool, 'attempt'>
 }
+
+/** Addresses, nonces and signatures of payments of the EVM are texts of hex. */
+const hex = (text: string): Hex => text as Hex
 
 /** A client of the nodes. */
 export type NodeClient = ReturnType<typeof openClient>
@@ -86,13 +89,13 @@ export const transferCall = ({
   nonce,
   signature,
 }: VerifiedPayment) => {
-  const { r, s, yParity } = parseSignature(signature)
+  const { r, s, yParity } = parseSignature(hex(signature))
   return {
-    to: offer.asset,
+    to: hex(offer.asset),
     data: encodeFunctionData({
       abi: TOKEN_ABI,
       functionName: 'transferWithAuthorization',
-      args: [from, to, valueRaw, validAfter, validBefore, nonce, 27 + yParity, r, s],
+      args: [hex(from), hex(to), valueRaw, validAfter, validBefore, hex(nonce), 27 + yParity, r, s],
     }),
   }
 }
@@ -132,20 +135,20 @@ export const payerBalanceRaw = (
   blockTag: 'pending' | 'latest' = 'latest',
 ): Promise<bigint> =>
   readContract(client, {
-    address: offer.asset,
+    address: hex(offer.asset),
     abi: TOKEN_ABI,
     functionName: 'balanceOf',
-    args: [from],
+    args: [hex(from)],
     blockTag,
   })
 
 /** Whether the nonce of an authorization is used or canceled. */
 const isUsed = (client: NodeClient, { offer, from, nonce }: AuthorizedTransfer): Promise<boolean> =>
   readContract(client, {
-    address: offer.asset,
+    address: hex(offer.asset),
     abi: TOKEN_ABI,
     functionName: 'authorizationState',
-    args: [from, nonce],
+    args: [hex(from), hex(nonce)],
   })
 
 /** What the chain has against a payment. */
@@ -189,9 +192,9 @@ const findUse = async (client: NodeClient, { offer, from, nonce }: AuthorizedTra
   for (let toBlock = newest; toBlock >= oldest; toBlock -= BLOCKS_PER_SEARCH) {
     const first = toBlock - BLOCKS_PER_SEARCH + 1n
     const [used] = await getLogs(client, {
-      address: offer.asset,
+      address: hex(offer.asset),
       event: TOKEN_ABI[3],
-      args: { authorizer: from, nonce },
+      args: { authorizer: hex(from), nonce: hex(nonce) },
       fromBlock: first > oldest ? first : oldest,
       toBlock,
     })

@@ -5,7 +5,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { call, estimateGas, prepareTransactionRequest } from 'viem/actions'
 import type { Logger } from '../../core/ops/logger.ts'
 import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
-import type { PaymentNetworkName } from '../../schemas/payment-networks.ts'
+import type { EvmPaymentNetworkName } from '../../schemas/payment-networks.ts'
 import {
   type Facilitator,
   MAX_OPEN_PAYMENTS,
@@ -32,7 +32,7 @@ const RECEIPT_TIMEOUT_MS = 30_000
 const RECEIPT_INTERVAL_MS = 250
 /** What settling on one network needs. */
 export interface EvmSettlementDeps {
-  readonly network: PaymentNetworkName
+  readonly network: EvmPaymentNetworkName
   /** Nodes of the network. */
   readonly pool: Pick<RpcPool, 'attempt' | 'close'>
   /** Private key of the account that pays the gas. */

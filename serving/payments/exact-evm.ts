@@ -1,8 +1,9 @@
-import { recoverTypedDataAddress } from 'viem'
+import { type Hex, recoverTypedDataAddress } from 'viem'
 import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
 import { isCanonicalEvmSignature } from '../auth/wallet-signature.ts'
 import type {
   Authorization,
+  PaymentCheck,
   PaymentProblem,
   PresentedPayment,
   VerifiedPayment,
@@ -32,15 +33,6 @@ const NONCE = /^0x[0-9a-fA-F]{64}$/
 const DECIMAL = /^(0|[1-9]\d{0,77})$/
 const MAX_UINT256 = 2n ** 256n - 1n
 
-/** How a payment is checked. */
-export interface ExactEvmCheck {
-  readonly nowMs: number
-  /** Times are not checked where it knows the payment: it has been used, and its answer is kept longer than it is valid. */
-  readonly isRecorded?: (payment: WellFormedPayment) => boolean
-  /** Runs the check of the signature, or throws instead; default: no limit. */
-  readonly limitCheck?: (check: () => Promise<boolean>) => Promise<boolean>
-}
-
 /**
  * Checks a payment of the exact scheme on the EVM without a node: form, recipient and amount to the base unit as `readExactEvm`,
  * times, then the signature of an account of its own key (contract wallets cannot pay), which costs computing. Answers the first
@@ -48,7 +40,7 @@ export interface ExactEvmCheck {
  */
 export const verifyExactEvm = async (
   presented: PresentedPayment,
-  { nowMs, isRecorded, limitCheck = (check) => check() }: ExactEvmCheck,
+  { nowMs, isRecorded, limitCheck = (check) => check() }: PaymentCheck,
 ): Promise<VerifiedPayment | PaymentProblem> => {
   const payment = readExactEvm(presented)
   if (typeof payment === 'string') return payment
@@ -121,14 +113,22 @@ const uintOf = (value: unknown): bigint | undefined => {
 const isSignedByPayer = async (payment: WellFormedPayment): Promise<boolean> => {
   const { from, to, valueRaw, validAfter, validBefore, nonce, signature } = payment
   const { network, asset } = payment.offer
-  const { chainId, domain } = PAYMENT_NETWORKS[network]
+  const row = PAYMENT_NETWORKS[network]
+  if (row.vm !== 'evm') return false
   // No key of the curve fits: what a library throws here says no more than that.
   const signer = await recoverTypedDataAddress({
-    domain: { ...domain, chainId, verifyingContract: asset },
+    domain: { ...row.domain, chainId: row.chainId, verifyingContract: asset as Hex },
     types: TRANSFER_TYPES,
     primaryType: 'TransferWithAuthorization',
-    message: { from, to, value: valueRaw, validAfter, validBefore, nonce },
-    signature,
+    message: {
+      from: from as Hex,
+      to: to as Hex,
+      value: valueRaw,
+      validAfter,
+      validBefore,
+      nonce: nonce as Hex,
+    },
+    signature: signature as Hex,
   }).catch(() => '')
   return signer.toLowerCase() === from
 }

@@ -16,7 +16,7 @@ import {
   type VerifiedPayment,
   type WellFormedPayment,
 } from './contract.ts'
-import { readAuthorization, readExactEvm, verifyExactEvm } from './exact-evm.ts'
+import { identifyPayment, readExact, verifyExact } from './exact.ts'
 import { createOpenAmounts } from './open-amounts.ts'
 import type { PaymentLog, PaymentRow } from './payment-log.ts'
 import { createUnpaidCalls, type UnpaidCaller } from './unpaid-calls.ts'
@@ -119,7 +119,7 @@ export const createPayments = (deps: PaymentsDeps): Payments => {
     return { kind: 'refused', problem, ...(payer !== undefined && { payer }) }
   }
   const verifyForm = (paid: PaidCall): Promise<VerifiedPayment | PaymentProblem> =>
-    verifyExactEvm(paid, {
+    verifyExact(paid, {
       nowMs: nowMs(),
       isRecorded: (presented) => {
         if (!paymentLog.isFresh()) throw new Fault('DATABASE_ERROR')
@@ -136,17 +136,17 @@ export const createPayments = (deps: PaymentsDeps): Payments => {
   return {
     isHeld: (id) => holds.callOf(id) !== undefined,
     offersAsTaken: (offers, payload) => {
-      const signed = readAuthorization(payload)?.authorization
-      if (signed === undefined) return offers
       return offers.map((offer) => {
-        const row = paymentLog.find(paymentId({ offer, ...signed }))
+        const signed = identifyPayment(offer, payload)
+        const row = signed && paymentLog.find(paymentId({ offer, ...signed }))
         if (row === undefined) return offer
-        const payTo = row.pay_to as Offer['payTo']
-        return { ...offer, amountRaw: BigInt(row.amount_raw), payTo }
+        const { amount_raw, pay_to: payTo } = row
+        const { svm } = signed ?? {}
+        return { ...offer, amountRaw: BigInt(amount_raw), payTo, ...(svm && { svm }) }
       })
     },
     problemOf: (presented) => {
-      const read = readExactEvm(presented)
+      const read = readExact(presented, nowMs())
       if (typeof read !== 'string') return undefined
       metrics.payments.inc({ outcome: 'refused' })
       return read
@@ -154,6 +154,7 @@ export const createPayments = (deps: PaymentsDeps): Payments => {
     start: async (paid) => {
       const payment = await verifyForm(paid)
       if (typeof payment === 'string') return refuse(payment)
+      if (!paymentLog.isFresh()) throw new Fault('DATABASE_ERROR')
       const id = paymentId(payment)
       const row = paymentLog.find(id)
       const taken = problemOfUse(holds.callOf(id), row, paid.call)

@@ -1,9 +1,11 @@
 import type { Logger } from '../../core/ops/logger.ts'
+import { isSvmNetwork, type PaymentNetworkName } from '../../schemas/payment-networks.ts'
 import type { PlanName } from '../../schemas/plans.ts'
 import type { PlanPurchase } from '../../schemas/wire.ts'
 import type { Actor } from '../auth/control-records.ts'
 import type { Organizations } from '../auth/organizations.ts'
 import type { BoughtPlan, PlanOrder } from '../auth/plan-purchases.ts'
+import type { WalletKind } from '../auth/siwx-message.ts'
 import { walletKey } from '../auth/wallet-link-rows.ts'
 import type { Offer } from './contract.ts'
 import type { OpenPayment, PaidCall, PaymentFailure, Payments } from './payments.ts'
@@ -46,7 +48,11 @@ export interface PlanSaleDeps {
   readonly log: Logger
 }
 
-const CHAIN = 'evm'
+const SOLANA_WALLET = 'solana'
+
+/** What kind of wallet pays on a network. */
+const walletChain = (network: PaymentNetworkName): WalletKind =>
+  isSvmNetwork(network) ? SOLANA_WALLET : 'evm'
 
 /** Prices as the setting writes them, `nano:5`. */
 export const readPlanPrices = (texts: readonly string[]): readonly PlanForSale[] =>
@@ -65,7 +71,7 @@ export const createPlanSales = (deps: PlanSaleDeps): PlanSales => {
       const started = await payments.start(paid)
       if (started.kind === 'refused') return started
       const { payer } = started.kind === 'paid' ? started : started.payment
-      const actor = walletKey(CHAIN, payer)
+      const actor = walletKey(walletChain(paid.offer.network), payer)
       const purchases = organizations.purchasesAs({ ...by, actor }, actor)
       if (started.kind === 'paid') {
         const { id, transaction } = started
@@ -110,7 +116,7 @@ const orderOf = (
 ): PlanOrder => ({
   payment_id: id,
   plan,
-  chain: CHAIN,
+  chain: walletChain(network),
   address: payer,
   network,
   asset,
@@ -122,6 +128,7 @@ const orderOf = (
 
 /** A purchase by the transfer that pays it. */
 export const transferOf = ({
+  chain,
   network,
   asset,
   address,
@@ -130,8 +137,8 @@ export const transferOf = ({
   nonce,
 }: PlanPurchase) => ({
   offer: { network, asset } as Pick<Offer, 'network' | 'asset'>,
-  from: address as `0x${string}`,
-  to: pay_to.toLowerCase() as `0x${string}`,
+  from: address,
+  to: chain === SOLANA_WALLET ? pay_to : pay_to.toLowerCase(),
   valueRaw: BigInt(amount_raw),
-  nonce: nonce as `0x${string}`,
+  nonce,
 })

@@ -1,15 +1,19 @@
 import {
   caip2Name,
+  isSvmNetwork,
   PAYMENT_NETWORKS,
   type PaymentNetworkName,
 } from '../../schemas/payment-networks.ts'
 import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
-import type { Offer, PaymentProblem, Resource } from './contract.ts'
+import type { Offer, PaymentProblem, Resource, SvmTerms } from './contract.ts'
 import type { PaymentHeader, TermsV1, TermsV2 } from './wire.ts'
 
 /** What an installation asks for its calls. */
 export interface PaymentPrices {
-  readonly payTo: `0x${string}`
+  /** Who is paid on networks of the EVM; `''` where none is offered. */
+  readonly payTo: string
+  /** Who is paid on networks of Solana, and what transactions have to be there. */
+  readonly svm?: SvmTerms & { readonly payTo: string }
   readonly networks: readonly PaymentNetworkName[]
   /** Least price of a call, base units. */
   readonly minRaw: bigint
@@ -35,51 +39,54 @@ export const priceRaw = (
 /** One offer per network. */
 export const makeOffers = (
   amountRaw: bigint,
-  { networks, payTo }: Pick<PaymentPrices, 'networks' | 'payTo'>,
+  { networks, payTo, svm }: Pick<PaymentPrices, 'networks' | 'payTo' | 'svm'>,
 ): readonly Offer[] =>
-  networks.map((network) => ({
-    network,
-    amountRaw,
-    asset: PAYMENT_NETWORKS[network].asset,
-    payTo,
-  }))
+  networks.map((network) => {
+    const { asset } = PAYMENT_NETWORKS[network]
+    if (!isSvmNetwork(network) || svm === undefined) return { network, amountRaw, asset, payTo }
+    const { payTo: payee, ...terms } = svm
+    return { network, amountRaw, asset, payTo: payee, svm: terms }
+  })
 
 /** Name of a network in a version of the protocol. */
 export const networkName = (version: 1 | 2, network: PaymentNetworkName): string =>
   version === 1 ? network : caip2Name(network)
 
+/** What a client needs beside token, recipient and amount: the domain that it signs under, or the account that pays the fee. */
+const extraOf = ({ network, svm }: Offer): Readonly<Record<string, string>> => {
+  const row = PAYMENT_NETWORKS[network]
+  if (row.vm === 'evm') return row.domain
+  const { feePayer = '', memo } = svm ?? {}
+  return { feePayer, ...(memo !== undefined && { memo }) }
+}
+
 /** An offer as version 1 writes it. */
 export const requirementsV1 = (
-  { network, amountRaw, asset, payTo }: Offer,
+  offer: Offer,
   { url, description }: Resource,
 ): TermsV1['accepts'][number] => ({
   scheme: SCHEME,
-  network,
-  maxAmountRequired: `${amountRaw}`,
+  network: offer.network,
+  maxAmountRequired: `${offer.amountRaw}`,
   resource: url,
   description,
   mimeType: MIME_TYPE,
   outputSchema: null,
-  payTo,
+  payTo: offer.payTo,
   maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-  asset,
-  extra: PAYMENT_NETWORKS[network].domain,
+  asset: offer.asset,
+  extra: extraOf(offer),
 })
 
 /** An offer as version 2 writes it. */
-export const requirementsV2 = ({
-  network,
-  amountRaw,
-  asset,
-  payTo,
-}: Offer): TermsV2['accepts'][number] => ({
+export const requirementsV2 = (offer: Offer): TermsV2['accepts'][number] => ({
   scheme: SCHEME,
-  network: caip2Name(network),
-  amount: `${amountRaw}`,
-  asset,
-  payTo,
+  network: caip2Name(offer.network),
+  amount: `${offer.amountRaw}`,
+  asset: offer.asset,
+  payTo: offer.payTo,
   maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-  extra: PAYMENT_NETWORKS[network].domain,
+  extra: extraOf(offer),
 })
 
 /** The terms of a call in both versions of the protocol; `error` says why they are sent. */
@@ -115,13 +122,16 @@ export const matchOffer = (
   const { accepted, resource } = header
   if (resource !== undefined && placeOf(resource.url) !== placeOf(resourceUrl))
     return 'invalid_payment_requirements'
-  if (accepted.payTo.toLowerCase() !== offer.payTo.toLowerCase())
-    return 'invalid_exact_evm_payload_recipient_mismatch'
+  const isSvm = isSvmNetwork(offer.network)
+  // Case is a part of an address of Solana, and not of one of the EVM.
+  const plain = (account: string) => (isSvm ? account : account.toLowerCase())
+  if (plain(accepted.payTo) !== plain(offer.payTo))
+    return `invalid_exact_${isSvm ? 'svm' : 'evm'}_payload_recipient_mismatch`
   if (accepted.amount !== `${offer.amountRaw}`)
-    return 'invalid_exact_evm_payload_authorization_value_mismatch'
-  return accepted.asset.toLowerCase() === offer.asset.toLowerCase()
-    ? offer
-    : 'invalid_payment_requirements'
+    return isSvm
+      ? 'invalid_exact_svm_payload_amount_mismatch'
+      : 'invalid_exact_evm_payload_authorization_value_mismatch'
+  return plain(accepted.asset) === plain(offer.asset) ? offer : 'invalid_payment_requirements'
 }
 
 /** Scheme, host and path: the order of a query must not break a payment. */

@@ -82,14 +82,15 @@ export const payingFetch = (
     return wrapFetchWithPayment(fetch, client) as typeof fetch
   }
   client.registerV1('base-sepolia', new ExactEvmSchemeV1(account))
-  // A client of version 1 reads the body and knows no header of version 2.
-  const withoutHeaders: typeof fetch = async (input, init) => {
-    const answer = await fetch(input, init)
-    const headers = new Headers(answer.headers)
-    headers.delete('PAYMENT-REQUIRED')
-    return new Response(answer.body, { status: answer.status, headers })
-  }
-  return wrapFetchWithPayment(withoutHeaders, client) as typeof fetch
+  return wrapFetchWithPayment(withoutHeadersOfVersion2, client) as typeof fetch
+}
+
+/** A client of version 1 reads the body and knows no header of version 2. */
+export const withoutHeadersOfVersion2: typeof fetch = async (input, init) => {
+  const answer = await fetch(input, init)
+  const headers = new Headers(answer.headers)
+  headers.delete('PAYMENT-REQUIRED')
+  return new Response(answer.body, { status: answer.status, headers })
 }
 
 /** What an answer says of its payment. */

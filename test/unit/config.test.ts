@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { base58Encode } from '../../core/base58.ts'
 import { envExample } from '../../core/config/env-example.ts'
 import { ConfigError } from '../../core/config/errors.ts'
 import { loadConfig } from '../../core/config/load.ts'
+import { ed25519PublicKey } from '../../core/ed25519.ts'
 
 test('defaults need no environment', () => {
   const config = loadConfig({})
@@ -119,6 +121,45 @@ test('paying per call is off, or has a payee, a network and what settles', () =>
     [{ ...on, X402_FACILITATOR: 'remote' }, /X402_FACILITATOR_URL/],
     [{ ...on, X402_FACILITATOR: 'mock' }, /base is not a test network/],
     [{ ...on, ...node, X402_MIN_ATOMIC: '0' }, /X402_MIN_ATOMIC/],
+  ] as const)
+    assert.throws(() => loadConfig(environment), complaint, JSON.stringify(environment))
+})
+
+test('payments on Solana have a wallet, a key that fits its account, and a node of the network', () => {
+  const address = 'AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9'
+  const seed = new Uint8Array(32).fill(1)
+  const bytes = [...seed, ...ed25519PublicKey(seed)]
+  const feeKey = base58Encode(Uint8Array.from(bytes))
+  const on = { X402_SOLANA_PAY_TO: address, X402_NETWORKS: 'solana' }
+  const node = { X402_SOLANA_RPC_URL: 'https://node.example.com' }
+  const key = { X402_SOLANA_FEE_KEY: feeKey }
+  assert.deepEqual(loadConfig({ ...on, ...key, ...node }).x402Networks, ['solana'])
+  loadConfig({ ...on, X402_SOLANA_FEE_KEY: JSON.stringify(bytes), ...node })
+  loadConfig({ ...on, ...key, RPC_URLS_SOL: 'https://node.example.com' })
+  const remote = { X402_FACILITATOR: 'remote', X402_FACILITATOR_URL: 'https://pay.example.com' }
+  loadConfig({ ...on, ...remote, X402_SOLANA_FEE_PAYER: address })
+  const test = { ...on, X402_NETWORKS: 'solana-devnet', X402_FACILITATOR: 'mock' }
+  loadConfig({ ...test, X402_SOLANA_FEE_PAYER: address })
+  const both = { ...on, X402_NETWORKS: 'base,solana', X402_PAY_TO: `0x${'22'.repeat(20)}` }
+  const gas = { X402_GAS_KEY: `0x${'11'.repeat(32)}`, X402_RPC_URL: 'https://node.example.com' }
+  assert.equal(loadConfig({ ...both, ...key, ...node, ...gas }).x402SolanaMaxFee, 50_000)
+  for (const [environment, complaint] of [
+    [{ X402_NETWORKS: 'solana' }, /X402_SOLANA_PAY_TO and/],
+    [{ X402_SOLANA_PAY_TO: address }, /X402_NETWORKS go/],
+    [{ ...on, X402_NETWORKS: 'base' }, /X402_PAY_TO and/],
+    [{ ...on, ...key, ...node, X402_PAY_TO: `0x${'22'.repeat(20)}` }, /X402_NETWORKS go/],
+    [{ ...on, ...key, ...node, X402_SOLANA_PAY_TO: '1'.repeat(33) }, /X402_SOLANA_PAY_TO/],
+    [{ ...on, ...key, ...node, X402_SOLANA_PAY_TO: `0${address.slice(1)}` }, /X402_SOLANA_PAY_TO/],
+    [{ ...on, ...node }, /X402_SOLANA_FEE_KEY/],
+    [{ ...on, ...node, X402_SOLANA_FEE_KEY: address }, /X402_SOLANA_FEE_KEY/],
+    [{ ...on, ...node, X402_SOLANA_FEE_KEY: JSON.stringify(bytes.map(() => 7)) }, /_FEE_KEY/],
+    [{ ...on, ...node, X402_SOLANA_FEE_KEY: JSON.stringify([...bytes, 1]) }, /_FEE_KEY/],
+    [{ ...on, ...key }, /no node of solana/],
+    [{ ...both, ...key, ...node, X402_GAS_KEY: gas.X402_GAS_KEY }, /no node of base/],
+    [{ ...both, ...key, ...gas }, /no node of solana/],
+    [{ ...on, ...remote }, /X402_SOLANA_FEE_PAYER/],
+    [{ ...on, X402_FACILITATOR: 'mock', X402_SOLANA_FEE_PAYER: address }, /not a test network/],
+    [{ ...on, ...key, ...node, X402_SOLANA_MAX_FEE: '10000' }, /X402_SOLANA_MAX_FEE/],
   ] as const)
     assert.throws(() => loadConfig(environment), complaint, JSON.stringify(environment))
 })

@@ -113,6 +113,41 @@ test('a payment is accepted only for an offered network, scheme, amount and paye
   assert.equal(selectionOf(readV2({ asset: PAYEE })), 'invalid_payment_requirements')
 })
 
+test('terms of Solana name the account that pays the fee; case is a part of addresses there', () => {
+  const payTo = 'AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9'
+  const feePayer = '9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu'
+  const svm = { payTo, feePayer, maxFeeLamports: 50_000, memo: 'invoice' }
+  const offers = makeOffers(1_000n, { ...PRICES, networks: ['base', 'solana'], svm })
+  const { v1, v2 } = makeTerms(offers, RESOURCE)
+  assert.deepEqual(v2.accepts[1], {
+    scheme: 'exact',
+    network: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
+    amount: '1000',
+    asset: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+    payTo,
+    maxTimeoutSeconds: 60,
+    extra: { feePayer, memo: 'invoice' },
+  })
+  assert.equal(v1.accepts[1]?.network, 'solana')
+  for (const terms of [v1, v2]) assert.equal(parsePaymentRequired(terms).success, true)
+  const chosen = (accepted: object) => {
+    const header = encodeHeader({
+      x402Version: 2,
+      accepted: { ...v2.accepts[1], ...accepted },
+      payload: {},
+    })
+    const matched = matchOffer(decodePaymentHeader(header, 2), offers, URL_OF_CALL)
+    return typeof matched === 'string' ? matched : matched.network
+  }
+  assert.equal(chosen({}), 'solana')
+  const mismatch = 'invalid_exact_svm_payload_recipient_mismatch'
+  assert.equal(chosen({ payTo: payTo.toLowerCase() }), mismatch)
+  assert.equal(chosen({ amount: '999' }), 'invalid_exact_svm_payload_amount_mismatch')
+  const asset = v2.accepts[1]?.asset.toLowerCase()
+  assert.equal(chosen({ asset }), 'invalid_payment_requirements')
+  assert.equal(chosen({ network: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1' }), 'invalid_network')
+})
+
 test('a payment names the URL of its call, without the query', () => {
   const at = (url: string) => selectionOf(readV2({}, { resource: { url } }))
   assert.equal(at(`${URL_OF_CALL}?q=a&limit=1`), 'base')

@@ -9,6 +9,7 @@ import type { Payment } from '../../schemas/wire.ts'
 import type { Facilitator, SettlementOutcome } from '../../serving/payments/contract.ts'
 import type { OpenPayment, PaidCall, StartedPayment } from '../../serving/payments/payments.ts'
 import { createPayments } from '../../serving/payments/payments.ts'
+import { transferOf } from '../../serving/payments/plan-sales.ts'
 import { type PaymentChanges, signPayment } from '../support/payments.ts'
 
 const PAYEE = '0x00000000000000000000000000000000000000AA'
@@ -205,4 +206,18 @@ test('what was paid for is fetched again at its own price, after the price has c
   const fresh = await newCall(newAccount())
   assert.deepEqual(payments.offersAsTaken([dearer], fresh.payload), [dearer])
   assert.deepEqual(payments.offersAsTaken([dearer], { authorization: 'none' }), [dearer])
+})
+
+test('a purchase is looked up by its payee in lower case on the EVM, as it is written on Solana', () => {
+  const order = {
+    ...{ payment_id: '', state: 'ordered', plan: 'nano', org_id: '', transaction: '' },
+    ...{ asset: 'A', nonce: 'hash.digest', amount_raw: '5000000', valid_before: 1 },
+    ...{ ordered_at: 1, starts_at: 0, ends_at: 0, used_before: 0, version: 1 },
+  }
+  const evm = { ...order, chain: 'evm', network: 'base', address: '0xaa', pay_to: PAYEE }
+  assert.equal(transferOf(evm).to, PAYEE.toLowerCase())
+  const payTo = 'AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9'
+  const svm = { ...order, chain: 'solana', network: 'solana', address: 'Wallet', pay_to: payTo }
+  const { to, from, valueRaw, nonce } = transferOf(svm)
+  assert.deepEqual([to, from, valueRaw, nonce], [payTo, 'Wallet', 5_000_000n, 'hash.digest'])
 })

@@ -37,6 +37,8 @@ const GIVEN = {
   X402_FACILITATOR_URL: 'https://pay:facilitator-secret-13@facilitator.example/',
   X402_GAS_KEY: `0x${'14'.repeat(32)}`,
   X402_RPC_URL: 'https://node.example/v3/0123456789abcdef15',
+  X402_SOLANA_FEE_KEY: 'solana-fee-key-17',
+  X402_SOLANA_RPC_URL: 'https://node.example/solana/0123456789abcdef18',
   IPFS_UPLOAD_URL: 'https://storage.example/bucket/',
   IPFS_UPLOAD_KEY_ID: 'upload-key-id',
   IPFS_UPLOAD_SECRET: 'upload-secret-16',
@@ -46,7 +48,8 @@ const SECRETS = [
   ...['p@ss-clickhouse-4', 'p%40ss-clickhouse-4', 'clickhouse-secret-5', 'flash-key-6'],
   ...['registry-secret-7', 'registry-secret-8', 'kafka-secret-9', 'pepper-secret-10'],
   ...['admin-secret-11', 'ops-secret-12', 'facilitator-secret-13', '14'.repeat(32)],
-  ...['0123456789abcdef15', 'upload-secret-16'],
+  ...['0123456789abcdef15', 'upload-secret-16', 'solana-fee-key-17'],
+  '0123456789abcdef18',
 ]
 
 test('every secret setting is covered by this test', () => {

@@ -43,7 +43,8 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   '@noble/hashes': /^ingestors\/(evm\/abi\/keccak|move\/checkpoint\/summary)\.ts$/,
   '@x402/core': /^serving\/payments\/wire\.ts$/,
   viem: /^(simulator\/|(ingestors\/flashblocks\/transactions|serving\/(auth\/wallet-signature|dex\/(evm-calls|evm-signed-transaction|universal-calls|permit2|token-permit)|payments\/(exact-evm|evm-node|evm-settlement)|red-packets\/(packet-calls|password-authority)))\.ts$)/,
-  '@solana/kit': /^serving\/dex\/solana-(message|signed-transaction)\.ts$/,
+  '@solana/kit':
+    /^serving\/(dex\/solana-(message|signed-transaction)|payments\/svm-(transaction|settlement))\.ts$/,
   fastify: /^serving\//,
   '@fastify/ajv-compiler': /^serving\/http\/schema-validator\.ts$/,
   '@fastify/cors': /^serving\/http\//,

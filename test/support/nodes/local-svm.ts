@@ -15,6 +15,7 @@ import {
   signTransaction,
 } from '@solana/kit'
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
+import { base58Decode } from '../../../core/base58.ts'
 
 /** Solana's own runtime in this process, with the programs of the system and of tokens, behind the methods of a node. */
 export interface LocalSvm {
@@ -22,9 +23,12 @@ export interface LocalSvm {
   readonly svm: LiteSVM
   /** Answers by method in place of the runtime's; null: none comes. */
   readonly answers: Map<string, unknown>
+  /** Methods of the calls that came, the newest last. */
+  readonly asked: string[]
   readonly stop: () => Promise<void>
 }
 
+/** Of no chain that is offered for payments. */
 const GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqvRY3VKFw2JdAvzqyG'
 const BLOCK_HEIGHT = 100
 
@@ -35,7 +39,8 @@ const accountJson = (svm: LiteSVM, key: string) => {
   const account = svm.getAccount(address(key))
   if (!account.exists) return null
   const data = [Buffer.from(account.data).toString('base64'), 'base64']
-  return { owner: account.programAddress, lamports: Number(account.lamports), data }
+  const { programAddress: owner, executable, space } = account
+  return { owner, executable, space: Number(space), lamports: Number(account.lamports), data }
 }
 
 const ran = (svm: LiteSVM, base64: unknown) => {
@@ -85,20 +90,51 @@ const statusOf = (svm: LiteSVM, signed: string) => {
   return { slot: Number(svm.getClock().slot), confirmationStatus: 'confirmed', err }
 }
 
-const METHODS: Readonly<Record<string, (svm: LiteSVM, params: readonly unknown[]) => unknown>> = {
-  getGenesisHash: () => GENESIS,
-  getMultipleAccounts: (svm, [keys]) => ({
+interface Served {
+  readonly svm: LiteSVM
+  readonly genesis: string
+  /** Transactions that were sent, in base 64, the newest last. */
+  readonly history: string[]
+}
+
+/** Those that name an account, the newest first. */
+const signaturesFor = ({ svm, history }: Served, account: string, { limit = 1_000 }) =>
+  history
+    .filter((text) =>
+      Buffer.from(text, 'base64').includes(Buffer.from(base58Decode(account) ?? [])),
+    )
+    .map((text) => getSignatureFromTransaction(decoded(text)))
+    .reverse()
+    .slice(0, limit)
+    .map((name) => ({ signature: name, err: statusOf(svm, name)?.err ?? null }))
+
+const transactionOf = ({ history }: Served, name: unknown) => {
+  const text = history.find((each) => getSignatureFromTransaction(decoded(each)) === name)
+  return text === undefined ? null : { transaction: [text, 'base64'], meta: { err: null } }
+}
+
+const METHODS: Readonly<Record<string, (served: Served, params: readonly unknown[]) => unknown>> = {
+  getGenesisHash: ({ genesis }) => genesis,
+  getSignaturesForAddress: (served, [account, options]) =>
+    signaturesFor(served, String(account), Object(options)),
+  getTransaction: (served, [name]) => transactionOf(served, name),
+  getAccountInfo: ({ svm }, [key]) => ({ value: accountJson(svm, String(key)) }),
+  getMultipleAccounts: ({ svm }, [keys]) => ({
     value: (keys as readonly string[]).map((key) => accountJson(svm, key)),
   }),
-  getLatestBlockhash: (svm) => ({
+  getLatestBlockhash: ({ svm }) => ({
     value: { blockhash: svm.latestBlockhash(), lastValidBlockHeight: BLOCK_HEIGHT + 150 },
   }),
-  simulateTransaction: (svm, [transaction]) => ({ value: ran(svm, transaction) }),
-  sendTransaction: (svm, [transaction, options]) => sent(svm, transaction, Object(options)),
-  getSignatureStatuses: (svm, [signatures]) => ({
+  simulateTransaction: ({ svm }, [transaction]) => ({ value: ran(svm, transaction) }),
+  sendTransaction: ({ svm, history }, [transaction, options]) => {
+    const name = sent(svm, transaction, Object(options))
+    history.push(String(transaction))
+    return name
+  },
+  getSignatureStatuses: ({ svm }, [signatures]) => ({
     value: (signatures as readonly string[]).map((signed) => statusOf(svm, signed)),
   }),
-  isBlockhashValid: (svm, [blockhash]) => ({ value: svm.latestBlockhash() === blockhash }),
+  isBlockhashValid: ({ svm }, [blockhash]) => ({ value: svm.latestBlockhash() === blockhash }),
 }
 
 const resultOf = (run: () => unknown) => {
@@ -111,17 +147,20 @@ const resultOf = (run: () => unknown) => {
   }
 }
 
-/** Starts one; nothing of it outlives the process. */
-export const startLocalSvm = async (): Promise<LocalSvm> => {
+/** Starts one; nothing of it outlives the process. `genesis`: hash by which the chain is known. */
+export const startLocalSvm = async (genesis = GENESIS): Promise<LocalSvm> => {
   const svm = new LiteSVM().withNativeMints().withSigverify(false)
   const answers = new Map<string, unknown>()
+  const asked: string[] = []
+  const served: Served = { svm, genesis, history: [] }
   const server = createServer(async (request, response) => {
     const { id, method, params = [] } = JSON.parse(await text(request))
+    asked.push(method)
     const given = answers.get(method)
     if (given === null) return
     const run = METHODS[method]
     const answer = run
-      ? resultOf(() => given ?? run(svm, params))
+      ? resultOf(() => given ?? run(served, params))
       : { error: { code: -32_601, message: 'Method not found' } }
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
@@ -132,6 +171,7 @@ export const startLocalSvm = async (): Promise<LocalSvm> => {
   return {
     svm,
     answers,
+    asked,
     url: `http://127.0.0.1:${place.port}`,
     stop: () =>
       new Promise((resolve) => {

@@ -1,9 +1,26 @@
-import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import {
+  type Address,
+  decodeErrorResult,
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  parseAbi,
+} from 'viem'
 
 const RUNNER = parseAbi([
   'struct Call { address to; uint256 value; bytes data; }',
   'struct Answer { bool ok; bytes said; }',
   'function run(Call[] calls) returns (Answer[] answers)',
+])
+
+/** Source: Uniswap/universal-router Dispatcher.sol, V2SwapRouter.sol, V3SwapRouter.sol. */
+const ERRORS = parseAbi([
+  'error Error(string)',
+  'error ExecutionFailed(uint256 commandIndex, bytes message)',
+  'error V2TooLittleReceived()',
+  'error V2TooMuchRequested()',
+  'error V3TooLittleReceived()',
+  'error V3TooMuchRequested()',
 ])
 
 /** A call that an account makes. */
@@ -37,6 +54,17 @@ export const readRun = (answered: unknown): readonly CallAnswer[] | undefined =>
     return decodeFunctionResult({ abi: RUNNER, functionName: 'run', data: answered as Hex })
   } catch {
     return undefined
+  }
+}
+
+/** What a contract says of its failure: its words, the name of its error, or its bytes. */
+export const revertWords = (said: Hex): string => {
+  try {
+    const { errorName, args } = decodeErrorResult({ abi: ERRORS, data: said })
+    if (errorName === 'Error') return args[0]
+    return errorName === 'ExecutionFailed' ? revertWords(args[1]) : errorName
+  } catch {
+    return said
   }
 }
 

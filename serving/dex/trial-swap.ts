@@ -1,8 +1,7 @@
-import { type Address, decodeErrorResult, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { Fault } from '../../core/errors.ts'
-import { type AccountCall, type CallAnswer, readRun, runData } from './call-runner.ts'
+import { type AccountCall, type CallAnswer, readRun, revertWords, runData } from './call-runner.ts'
 import type { EvmAccountReader } from './evm-account.ts'
-import { answeredNumber, approveData, balanceData } from './evm-calls.ts'
+import { answeredNumber, approveData, balanceData, transferData } from './evm-calls.ts'
 import type { SwapQuote } from './quote.ts'
 import { revertReason, type TrialReason } from './revert-reason.ts'
 
@@ -23,16 +22,6 @@ export interface SwapTrial {
 export const trialQuote = (quote: SwapQuote): SwapQuote =>
   quote.request.mode === 'exact_in' ? { ...quote, minOutRaw: 0n } : quote
 
-const TOKEN = parseAbi(['function transfer(address to, uint256 amount)'])
-/** Source: Uniswap/universal-router Dispatcher.sol, V2SwapRouter.sol, V3SwapRouter.sol. */
-const ERRORS = parseAbi([
-  'error Error(string)',
-  'error ExecutionFailed(uint256 commandIndex, bytes message)',
-  'error V2TooLittleReceived()',
-  'error V2TooMuchRequested()',
-  'error V3TooLittleReceived()',
-  'error V3TooMuchRequested()',
-])
 /** Longest part of what a contract says that an answer shows. */
 const MAX_SAID = 200
 /** Base units that a transfer may lose to rounding: tokens that count in shares do so. */
@@ -60,7 +49,7 @@ export const requireFairSwap = async (
   const plan = planOf(swap)
   const answers = await reader.trial([swap.owner, swap.recipient], plan.calls)
   if (answers?.length !== plan.calls.length) return
-  const found = judge(swap, readTrial(plan, answers))
+  const found = findingOf(swap, readTrial(plan, answers))
   if (found) throw new Fault('DEX_SWAP_SIMULATED_FAILED', undefined, found)
 }
 
@@ -111,8 +100,7 @@ const transferTest = (
   amountRaw: bigint,
 ): AccountCall => {
   const balance = { to: token, data: balanceData(pool) }
-  const args = [pool as Address, amountRaw] as const
-  const data = encodeFunctionData({ abi: TOKEN, functionName: 'transfer', args })
+  const data = transferData(pool, amountRaw)
   return { to: from, data: runData([balance, { to: token, data }, balance]) }
 }
 
@@ -125,7 +113,7 @@ interface Transferred {
 interface TrialOutcome {
   readonly swapped: CallAnswer
   heldBefore(token: string, holder: string): bigint
-  /** By how much the swap changed what somebody holds. */
+  /** By how much the swap changed what an address holds. */
   change(token: string, holder: string): bigint
   readonly resale: Transferred | undefined
   readonly sale: Transferred | undefined
@@ -159,8 +147,8 @@ const readTransfer = (answer: CallAnswer | undefined): Transferred | undefined =
 
 type Details = { readonly reason: TrialReason } & Readonly<Record<string, unknown>>
 
-const judge = (trial: SwapTrial, outcome: TrialOutcome): Details | undefined =>
-  outcome.swapped.ok ? judgeSwapped(trial, outcome) : judgeReverted(trial, outcome)
+const findingOf = (trial: SwapTrial, outcome: TrialOutcome): Details | undefined =>
+  outcome.swapped.ok ? swappedFinding(trial, outcome) : revertedFinding(trial, outcome)
 
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((all, each) => all + each, 0n)
 
@@ -183,7 +171,7 @@ const drainedPool = ({ quote }: SwapTrial, { heldBefore }: TrialOutcome): Detail
   return drained && { reason: 'pool_drained', pool: drained.pool.address }
 }
 
-const judgeSwapped = (trial: SwapTrial, outcome: TrialOutcome): Details | undefined => {
+const swappedFinding = (trial: SwapTrial, outcome: TrialOutcome): Details | undefined => {
   const { quote, owner, recipient, sellsNativeToken, buysNativeToken } = trial
   const { tokenIn, tokenOut } = quote.request
   const { first, last } = endsOf(quote)
@@ -218,12 +206,12 @@ const blockedResale = ({ quote }: SwapTrial, { resale }: TrialOutcome): Details 
   }
 }
 
-const judgeReverted = (trial: SwapTrial, outcome: TrialOutcome): Details => {
+const revertedFinding = (trial: SwapTrial, outcome: TrialOutcome): Details => {
   const { quote, sellsNativeToken } = trial
   const { sale, swapped } = outcome
   const token = quote.request.tokenIn
   const [sold] = endsOf(quote).first
-  const said = wordsOf(swapped.said)
+  const said = revertWords(swapped.said)
   const logs = [said.slice(0, MAX_SAID)]
   if (sale && sold && !sellsNativeToken) {
     if (!sale.ok) return { reason: 'sale_blocked', token, logs }
@@ -233,15 +221,4 @@ const judgeReverted = (trial: SwapTrial, outcome: TrialOutcome): Details => {
   const drained = drainedPool(trial, outcome)
   if (drained) return { ...drained, logs }
   return { reason: revertReason(said), logs }
-}
-
-/** What a contract says of its failure: its words, the name of its error, or its bytes. */
-const wordsOf = (said: Hex): string => {
-  try {
-    const { errorName, args } = decodeErrorResult({ abi: ERRORS, data: said })
-    if (errorName === 'Error') return args[0]
-    return errorName === 'ExecutionFailed' ? wordsOf(args[1]) : errorName
-  } catch {
-    return said
-  }
 }

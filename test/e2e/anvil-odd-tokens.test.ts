@@ -246,7 +246,7 @@ for (const way of WAYS) {
   })
 }
 
-/** Takes tokens out of a pool, or with less than 0 gives them back; a pair is told, which makes no event that pools are priced by. */
+/** Takes tokens out of a pool, or with less than 0 gives them back; a pair also takes its balances as its reserves, which makes no event that pools are priced by. */
 const drain = async ({ dex }: Way, taken: bigint): Promise<void> => {
   const pool = pools[dex]
   if (taken > 0n) await odd.seize(pool, taken)
@@ -302,7 +302,7 @@ test('over a node that takes no code for a call, what reverts is refused with it
   }
 })
 
-test('a wallet that does not hold what it wants to sell is told so, whatever the token does', async () => {
+test('a wallet that does not hold what it wants to sell is refused, whatever the token does', async () => {
   const nobody = `0x${keccak256(toHex('nobody')).slice(26)}` as Address
   for (const terms of [{}, { closed: 'reverts' }, { sellFee: 500 }] as const) {
     await odd.setTerms(terms)

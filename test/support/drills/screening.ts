@@ -31,7 +31,7 @@ const CHAIN = 'eth'
 const ALLOWED_MS = 30_000
 /** Longer than an answer may take by far: what is still pending then has failed. */
 const GIVE_UP_MS = 600_000
-const POLL_MS = 20
+const POLL_MS = 100
 const CATEGORIES = ['sanctions', 'mixer', 'scam', 'exchange', 'gambling'] as const
 const KINDS = ['transfer', 'address', 'withdrawal'] as const
 type Kind = (typeof KINDS)[number]
@@ -211,9 +211,9 @@ const faultsOf = ({ expected }: Question, answer: Answer): readonly string[] => 
   if (answer.status !== 'COMPLETE') return [`${answer.status}: ${answer.riskReason}`]
   if (expected === undefined) return []
   const found = answer.evidence.filter(({ category }) => category === PLANTED_LABEL.category)
-  const ways = found.map(({ hops, sharePercent, score, path }) => ({
-    ...{ hops, sharePercent, score, path },
-  }))
+  const ways = found.map(
+    ({ hops, sharePercent, score, path }): ExpectedWay => ({ hops, sharePercent, score, path }),
+  )
   const said = {
     rating: expected.rating === null ? null : answer.rating,
     riskScore: expected.riskScore === null ? null : answer.riskScore,

@@ -1,7 +1,9 @@
 import { Fault } from '../../core/errors.ts'
 import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { type AccountCall, type CallAnswer, RUNNER_CODE, readRun, runData } from './call-runner.ts'
 import { allowanceData, answeredNumber, balanceData, type GasFees, quantity } from './evm-calls.ts'
 import { type Permit2Allowance, permit2AllowanceData, readPermit2Allowance } from './permit2.ts'
+import { revertReason } from './revert-reason.ts'
 import {
   PERMIT_QUESTIONS,
   permitNonceData,
@@ -46,6 +48,14 @@ export interface EvmAccountReader {
   fees(): Promise<GasFees>
   /** Gas of a call as it would run now. Throws `Fault` DEX_SWAP_SIMULATED_FAILED where it reverts. */
   gasOf(call: EvmCall): Promise<bigint>
+  /**
+   * What calls give that the first of the accounts would make at the newest block, one after the other; every account can run calls for that
+   * time (`runData`). Undefined where the node does not run code of the caller's.
+   */
+  trial(
+    accounts: readonly [string, ...string[]],
+    calls: readonly AccountCall[],
+  ): Promise<readonly CallAnswer[] | undefined>
 }
 
 /** Tip where a node does not propose one: 1 gwei. */
@@ -126,7 +136,15 @@ export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
       const answer = await request('eth_estimateGas', [call])
       if ('value' in answer) return answeredNumber(answer.value) ?? 0n
       const { refused } = answer
-      throw new Fault('DEX_SWAP_SIMULATED_FAILED', undefined, { logs: [refused] })
+      const details = { reason: revertReason(refused), logs: [refused] }
+      throw new Fault('DEX_SWAP_SIMULATED_FAILED', undefined, details)
+    },
+    trial: async (accounts, calls) => {
+      const [account] = accounts
+      const call = { from: account, to: account, data: runData(calls) }
+      const code = Object.fromEntries(accounts.map((each) => [each, { code: RUNNER_CODE }]))
+      const answer = await request('eth_call', [call, 'latest', code])
+      return 'value' in answer ? readRun(answer.value) : undefined
     },
   }
 }

@@ -32,6 +32,7 @@ const TOKEN = parseAbi([
   'function approve(address spender, uint256 amount)',
   'function allowance(address owner, address spender)',
   'function balanceOf(address owner)',
+  'function transfer(address to, uint256 amount)',
 ])
 
 /** A swap along one path, with what it may cost or give at least. */
@@ -167,6 +168,10 @@ export const allowanceData = (owner: string, spender: string): Hex =>
 /** Asks a token how much the owner holds. */
 export const balanceData = (owner: string): Hex =>
   encodeFunctionData({ abi: TOKEN, functionName: 'balanceOf', args: [owner as Address] })
+
+/** Sends so much of a token. */
+export const transferData = (to: string, amountRaw: bigint): Hex =>
+  encodeFunctionData({ abi: TOKEN, functionName: 'transfer', args: [to as Address, amountRaw] })
 
 /** A number that a node or a contract answered in one word; undefined for anything else. */
 export const answeredNumber = (answer: unknown): bigint | undefined =>

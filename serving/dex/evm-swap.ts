@@ -14,6 +14,7 @@ import type { RouterVenue } from './router-venues.ts'
 import { requireTakenPermit, type SignedTokenPermit } from './signed-token-permit.ts'
 import { requireBalance } from './swap-terms.ts'
 import { selfPermitData, tokenPermitTypedData } from './token-permit.ts'
+import { requireFairSwap, trialApprovals, trialQuote } from './trial-swap.ts'
 
 /** What a caller wants of a transaction beside the swap. */
 export interface SwapOrder {
@@ -104,7 +105,7 @@ export const unsignedCall = async (
 
 /**
  * The unsigned transaction of a quoted swap. Throws `Fault` INSUFFICIENT_BALANCE, DEX_SWAP_SIMULATED_FAILED where it would revert at the
- * newest block, CHAIN_CONNECTION_ERROR, and as `requireTakenPermit`.
+ * newest block, CHAIN_CONNECTION_ERROR, and as `requireFairSwap` and `requireTakenPermit`.
  */
 export const buildEvmSwap = async (
   reader: EvmAccountReader,
@@ -119,14 +120,13 @@ export const buildEvmSwap = async (
   requireBalance(account.balanceRaw, needed)
   const hasAllowance = account.allowanceRaw >= needed
   const { selfPermit, permitData } = await permitOf(reader, order, hasAllowance)
-  const { data, valueRaw } = routerCall({
+  const swap = { ...order, path, kind: venue.kind, mode: quote.request.mode }
+  await requireFairSwap(reader, {
     ...order,
-    ...quote,
-    path,
-    kind: venue.kind,
-    mode: quote.request.mode,
-    ...(selfPermit && { selfPermit }),
+    approvals: sellsNativeToken ? [] : trialApprovals(sold, venue.router, needed),
+    swap: { to: venue.router, ...routerCall({ ...swap, ...trialQuote(quote) }) },
   })
+  const { data, valueRaw } = routerCall({ ...swap, ...quote, ...(selfPermit && { selfPermit }) })
   const isAllowed = hasAllowance || selfPermit !== undefined
   const built = await unsignedCall(reader, order, {
     to: venue.router,

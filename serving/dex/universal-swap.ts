@@ -14,6 +14,7 @@ import {
 import type { UniversalVenue } from './router-venues.ts'
 import { requireNonce, type SignedPermit } from './signed-permit.ts'
 import { requireBalance } from './swap-terms.ts'
+import { requireFairSwap, trialApprovals, trialQuote } from './trial-swap.ts'
 import { universalCall } from './universal-calls.ts'
 
 /** A swap through the Universal Router. */
@@ -47,6 +48,18 @@ export const buildUniversalSwap = async (
   if (permit && held) requireNonce(permit, held.nonce)
   const isApproved = account.allowanceRaw >= needed
   const missing = held && !permit && isMissing(held, order) ? nextPermit(held, order) : undefined
+  const { permit: _signed, ...plain } = order
+  const allowance = held && permit2ApproveData(nextPermit(held, order))
+  await requireFairSwap(reader, {
+    ...plain,
+    approvals: allowance
+      ? [
+          ...trialApprovals(sold, venue.permit2, MAX_APPROVAL),
+          { to: venue.permit2, data: allowance },
+        ]
+      : [],
+    swap: { to: venue.router, ...universalCall({ ...plain, quote: trialQuote(quote) }) },
+  })
   const { data, valueRaw } = universalCall({
     ...order,
     ...(permit && held && { permitInput: permitInput(permit.permit, permit.signature) }),

@@ -55,6 +55,11 @@ const runSchedules = (words: readonly string[]): number =>
 
 const SHORT_SCHEDULES = '200'
 const SHORT_SWAPS = '20'
+/** Transfers of the graph, and screenings. */
+const SHORT_SCREENING = ['100000', '6']
+
+const runScreening = (words: readonly string[]): number =>
+  run(['test/support/drills/screening.ts', ...words])
 
 const runSwaps = (swaps: string, seed = '17'): Promise<number> =>
   runTests(['test/drills/swaps.test.ts'], { SLUICE_SWAPS: swaps, SLUICE_SWAPS_SEED: seed })
@@ -73,12 +78,13 @@ const DRILLS: Readonly<Record<string, Drill>> = {
     run: () => runTests(['test/drills/ten-chains.test.ts']),
   },
   short: {
-    about: `the crash drill of the roles with three kills, ${SHORT_SCHEDULES} schedules, and ${SHORT_SWAPS} swaps`,
+    about: `the crash drill of the roles with three kills, ${SHORT_SCHEDULES} schedules, ${SHORT_SWAPS} swaps, and screening over a small graph`,
     run: async () =>
       Math.max(
         await runTests(['test/drills/crash-roles.test.ts']),
         runSchedules([SHORT_SCHEDULES]),
         await runSwaps(SHORT_SWAPS),
+        runScreening(SHORT_SCREENING),
       ),
   },
   schedules: {
@@ -113,8 +119,8 @@ const DRILLS: Readonly<Record<string, Drill>> = {
   },
   screening: {
     about:
-      '[EDGES [SCREENINGS [SEED]]]: risk screening over a graph of transfers, default 10,000,000 and 200',
-    run: (words) => run(['test/support/drills/screening.ts', ...words]),
+      '[EDGES [SCREENINGS [SEED]]]: risk screening over a graph of transfers, asked for over HTTP, default 10,000,000 and 60',
+    run: runScreening,
   },
   'list-rows': {
     about:

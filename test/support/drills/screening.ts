@@ -1,33 +1,40 @@
 /**
- * The screening drill, `npm run drill -- screening [EDGES [SCREENINGS [SEED]]]`: EDGES transfers (10,000,000) among random addresses, a
- * twentieth of them with one end at a hub, and labels of some addresses, in the embedded engine; summed by the product's own rounds, then
- * SCREENINGS (200) addresses and transfers screened by the product's engine, one after the other as its worker does. Progress on standard error, one
- * JSON line on standard output; status 1 where one took longer than allowed.
+ * The screening drill, `npm run drill -- screening [EDGES [SCREENINGS [SEED]]]`: EDGES transfers (10,000,000) among addresses drawn by a power
+ * law, an edge at both ends of each, and labels of 500 addresses, in the embedded engine. SCREENINGS (60) transfers, addresses and withdrawals, and
+ * questions about a way that the drill has planted, are registered over HTTP one after the other and asked for until they are complete.
+ * Progress on standard error, one JSON line on standard output; status 1 where an answer is not the right one, whatever it took.
  */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { openWarehouse, type Warehouse } from '../../../core/clickhouse/client.ts'
-import { migrate } from '../../../core/clickhouse/migrate.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Warehouse } from '../../../core/clickhouse/client.ts'
 import { DAY_MS } from '../../../core/time.ts'
-import { runTransferEdges } from '../../../processors/rollups/transfer-edges.ts'
-import type { AssessmentRequest } from '../../../serving/risk/assessment.ts'
 import { importLabels } from '../../../serving/risk/label-store.ts'
-import { screen } from '../../../serving/risk/screen.ts'
+import { callApi, startApi, type TestApi } from '../api-stack.ts'
+import {
+  addressSql,
+  DAYS,
+  type ExpectedWay,
+  edgesSql,
+  endSql,
+  type GraphTerms,
+  labelledSql,
+  PLANTED_LABEL,
+  type PlantedQuestion,
+  plantedMoves,
+  plantedQuestions,
+  TOKEN,
+  transfersSql,
+  txSql,
+} from './screening-graph.ts'
 
 const CHAIN = 'eth'
 const ALLOWED_MS = 30_000
-const START_MS = Date.UTC(2026, 0, 1)
-const DAYS = 10
-const TOKEN = `0x${'70'.repeat(20)}`
-const HUBS = 20
-const LABELLED = 500
-const TRANSFERS_PER_ADDRESS = 5
-const ROWS_PER_INSERT = 500_000
-/** Screenings per line of progress. */
-const SCREENINGS_PER_LINE = 10
+/** Longer than an answer may take by far: what is still pending then has failed. */
+const GIVE_UP_MS = 600_000
+const POLL_MS = 100
 const CATEGORIES = ['sanctions', 'mixer', 'scam', 'exchange', 'gambling'] as const
+const KINDS = ['transfer', 'address', 'withdrawal'] as const
+type Kind = (typeof KINDS)[number]
 
 const positive = (text: string | undefined, standard: number): number => {
   const value = Number(text ?? standard)
@@ -38,157 +45,232 @@ const positive = (text: string | undefined, standard: number): number => {
   return value
 }
 
-const [edges, screenings, seed] = [10_000_000, 200, 17].map((standard, index) =>
+const [edges, screenings, seed] = [10_000_000, 60, 17].map((standard, index) =>
   positive(process.argv[index + 2], standard),
 ) as [number, number, number]
-const addresses = Math.max(1_000, Math.ceil(edges / TRANSFERS_PER_ADDRESS))
+const startMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - (DAYS + 1) * DAY_MS
+const graph: GraphTerms = { edges, seed, startMs }
 
-/** The address of a number. Hubs are the first, labelled addresses follow. */
-const addressSql = (n: string): string =>
-  `concat('0x', lower(hex(MD5(concat('${seed}/', toString(${n}))))), '00000000')`
-const txSql = (n: string): string =>
-  `concat('0x', lower(hex(SHA256(concat('${seed}/', toString(${n}))))))`
-const randomSql = (n: string, purpose: string): string => `sipHash64(${seed}, '${purpose}', ${n})`
+/** Most memory that this process, engine and server together, has had, MB. */
+const memory = { peakMb: 0 }
+const lookAtMemory = (): number => {
+  const nowMb = Math.round(process.memoryUsage.rss() / (1 << 20))
+  memory.peakMb = Math.max(memory.peakMb, nowMb)
+  return nowMb
+}
 
-/** A fortieth of the ends is at hubs, drawn so that the first hub has half of them, the second a quarter and so on. */
-const endSql = (
-  purpose: string,
-): string => `if(${randomSql('number', `${purpose}-is-hub`)} % 40 = 0,
-  least(${HUBS - 1}, toUInt64(floor(-log2((${randomSql('number', `${purpose}-hub`)} % 1000000 + 1) / 1000001.)))),
-  ${HUBS} + ${randomSql('number', purpose)} % ${addresses})`
-
-const fillSql = (from: number, count: number): string => `INSERT INTO ${CHAIN}_transfers
-  (block_time, block_slot, block_height, block_hash, tx_hash, tx_status, event_index, token_address, decimals, sender, receiver,
-   amount, amount_usd, success, _ver)
-SELECT fromUnixTimestamp64Milli(toInt64(${START_MS} + intDiv(number * ${DAYS * DAY_MS}, ${edges}))), intDiv(number, 200), intDiv(number, 200),
-  toString(intDiv(number, 200)), ${txSql('number')}, 'SUCCESS', number % 200, '${TOKEN}', 6,
-  ${addressSql(endSql('sender'))}, ${addressSql(endSql('receiver'))}, toUInt256(1000000),
-  toDecimal128(exp(${randomSql('number', 'usd')} % 1000 / 100.), 12), 1, 1
-FROM numbers(${from}, ${count})`
-
-const addressList = async (warehouse: Warehouse, sql: string): Promise<readonly string[]> =>
+const textsOf = async (warehouse: Warehouse, sql: string): Promise<readonly string[]> =>
   (await warehouse.query<{ readonly text: string }>({ sql })).rows.map(({ text }) => text)
 
-const numbered = (warehouse: Warehouse, from: number, count: number) =>
-  addressList(warehouse, `SELECT ${addressSql('number')} AS text FROM numbers(${from}, ${count})`)
+const plantWay = async (warehouse: Warehouse, hub: string): Promise<void> => {
+  const moves = plantedMoves(startMs, hub)
+  const transfers = moves.map(({ tx, sender, receiver, usd, timeMs }, index) => ({
+    block_time: timeMs,
+    block_slot: index,
+    block_height: index,
+    block_hash: String(index),
+    tx_hash: tx,
+    tx_status: 'SUCCESS',
+    event_index: index,
+    token_address: TOKEN,
+    decimals: 6,
+    sender,
+    receiver,
+    amount: '1000000',
+    amount_usd: String(usd),
+    success: 1,
+    _ver: 1,
+  }))
+  await warehouse.insert(`${CHAIN}_transfers`, transfers)
+  const rows = moves.flatMap(({ sender, receiver, usd, timeMs }) => {
+    const minute = Math.floor(timeMs / 1_000)
+    const sum = { minute, usd: String(usd), transfers: 1, _ver: 1 }
+    return [
+      { side: 'received', address: receiver, counterparty: sender, ...sum },
+      { side: 'sent', address: sender, counterparty: receiver, ...sum },
+    ]
+  })
+  await warehouse.insert(`${CHAIN}_transfer_edges`, rows)
+}
 
-/** Transfers, labels, and the sums of all their minutes. */
+/** Transfers, their edges, labels, and the planted way. */
 const fill = async (warehouse: Warehouse): Promise<void> => {
-  for (let at = 0; at < edges; at += ROWS_PER_INSERT) {
-    const count = Math.min(ROWS_PER_INSERT, edges - at)
-    await warehouse.command(fillSql(at, count))
-    console.error(`${at + count} of ${edges} transfers inserted`)
-  }
-  const labels = (await numbered(warehouse, HUBS, LABELLED)).map((address, index) => ({
-    chain: '',
+  await warehouse.command(transfersSql(CHAIN, graph))
+  console.error(`${edges} transfers inserted, ${lookAtMemory()} MB`)
+  await warehouse.command(edgesSql(CHAIN, graph))
+  console.error(`their edges inserted, ${lookAtMemory()} MB`)
+  const [hub = ''] = await textsOf(warehouse, `SELECT ${addressSql(graph, '0')} AS text`)
+  await plantWay(warehouse, hub)
+  const labelled = await textsOf(
+    warehouse,
+    `SELECT DISTINCT ${addressSql(graph, 'n')} AS text FROM (${labelledSql(graph)})`,
+  )
+  const named = labelled.map((address, index) => ({
     address,
     category: CATEGORIES[index % CATEGORIES.length] ?? 'mixer',
+  }))
+  const labels = [...named, PLANTED_LABEL].map((label, index) => ({
+    ...label,
+    chain: '',
     entity: `Entity ${index}`,
     confidence: 1,
     evidenceUrl: '',
-    validFromMs: START_MS,
+    validFromMs: startMs,
     validToMs: null,
   }))
-  await importLabels(warehouse, { source: 'drill', format: 'csv', labels, nowMs: START_MS })
-  const finalMs = START_MS + DAYS * DAY_MS + 60_000
-  await warehouse.insert(`${CHAIN}_chain_state`, [
-    { key: 'final', final_slot: 1, final_time: finalMs, hot_from: 0, seq: 1, _ver: 1 },
-  ])
-  let summed: number | null = null
-  for (let round = 1; ; round++) {
-    const reached = await runTransferEdges(warehouse, CHAIN, round)
-    if (reached === summed) break
-    summed = reached
-    console.error(`round ${round}: summed up to ${new Date((reached ?? 0) * 1_000).toISOString()}`)
-  }
-  assert.equal(summed, finalMs / 1_000)
+  await importLabels(warehouse, { source: 'drill', format: 'csv', labels, nowMs: startMs })
 }
 
-/** What is asked: every fifth address a hub or a labelled one, and transfers from the whole range. */
-const requests = async (warehouse: Warehouse): Promise<readonly AssessmentRequest[]> => {
-  const half = Math.ceil(screenings / 2)
-  const known = await numbered(warehouse, 0, Math.min(HUBS + LABELLED, Math.ceil(half / 5)))
-  const ordinary = await addressList(
-    warehouse,
-    `SELECT ${addressSql(`${HUBS + LABELLED} + ${randomSql('number', 'question')} % ${addresses - LABELLED}`)} AS text FROM numbers(${half - known.length})`,
+/** What a question is registered with, and where its answer is. */
+interface Question {
+  readonly kind: Kind
+  readonly body: object
+  readonly expected?: PlantedQuestion
+}
+
+const questionOf = (kind: Kind, about: string, index: number): Question => {
+  if (kind === 'address') return { kind, body: { address: about } }
+  const direction = index % 2 === 0 ? 'received' : 'sent'
+  const common = { network: 'ethereum', asset: TOKEN }
+  if (kind === 'transfer') return { kind, body: { ...common, transferReference: about, direction } }
+  const attemptTimestamp = new Date(startMs).toISOString()
+  return { kind, body: { ...common, address: about, assetAmount: '1', attemptTimestamp } }
+}
+
+/** What is asked: drawn transfers, addresses as often as they transfer, the greatest hub among them, and the planted way. */
+const questions = async (warehouse: Warehouse): Promise<readonly Question[]> => {
+  const each = Math.ceil(screenings / KINDS.length)
+  const drawn = `toUInt64(sipHash64(${seed}, 'question', number) % ${edges})`
+  const aboutOf = (kind: Kind): string => {
+    if (kind === 'transfer') return txSql(graph, drawn)
+    const first = kind === 'address' ? 'if(number = 0, 0, ' : '('
+    return addressSql(graph, `${first}${endSql(graph, drawn, 'sender')})`)
+  }
+  const all: Question[] = []
+  for (const kind of KINDS) {
+    const offset = kind === 'withdrawal' ? each : 0
+    const sql = `SELECT DISTINCT ${aboutOf(kind)} AS text FROM numbers(${offset}, ${each})`
+    const abouts = await textsOf(warehouse, sql)
+    all.push(...abouts.map((about, index) => questionOf(kind, about, index)))
+  }
+  const planted = plantedQuestions().map((expected): Question => {
+    const about = expected.kind === 'transfer' ? expected.tx : expected.address
+    return { ...questionOf(expected.kind, about, 0), expected }
+  })
+  return [...all, ...planted]
+}
+
+interface Evidence extends ExpectedWay {
+  readonly category: string
+  readonly direction: string
+}
+
+/** The part of an answer that the drill reads. */
+interface Answer {
+  readonly externalId?: string
+  readonly address?: string
+  readonly status: string
+  readonly rating: string | null
+  readonly riskScore: number | null
+  readonly riskReason: string | null
+  readonly truncated: boolean
+  readonly evidence: readonly Evidence[]
+}
+
+const call = async (api: TestApi, path: string, body?: object): Promise<Answer> => {
+  const headers = { 'x-api-key': api.apiKey, 'content-type': 'application/json' }
+  const posted = body && { method: 'POST', body: JSON.stringify(body) }
+  const answer = await callApi(api, `/v2/kyt/${path}`, {
+    headers: body ? headers : { 'x-api-key': api.apiKey },
+    ...posted,
+  })
+  assert.ok(answer.status < 300, `${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return answer.body as Answer
+}
+
+const resultPath = (kind: Kind, { externalId, address }: Answer): string => {
+  if (kind === 'address') return `addresses/${address}/risk`
+  return `${kind === 'transfer' ? 'transfers' : 'withdrawal'}/${externalId}/summary`
+}
+
+const askedFor = async (api: TestApi, { kind, body }: Question) => {
+  const start = performance.now()
+  const registered = await call(api, kind, body)
+  const registeredMs = performance.now() - start
+  const path = resultPath(kind, registered)
+  for (;;) {
+    const answer = await call(api, path)
+    const ms = performance.now() - start
+    if (answer.status !== 'PENDING' || ms > GIVE_UP_MS) return { kind, answer, ms, registeredMs }
+    await sleep(POLL_MS)
+  }
+}
+
+/** What is wrong with an answer; empty where nothing is. */
+const faultsOf = ({ expected }: Question, answer: Answer): readonly string[] => {
+  if (answer.status !== 'COMPLETE') return [`${answer.status}: ${answer.riskReason}`]
+  if (expected === undefined) return []
+  const found = answer.evidence.filter(({ category }) => category === PLANTED_LABEL.category)
+  const ways = found.map(
+    ({ hops, sharePercent, score, path }): ExpectedWay => ({ hops, sharePercent, score, path }),
   )
-  const transfers = await addressList(
-    warehouse,
-    `SELECT ${txSql(`${randomSql('number', 'transfer')} % ${edges}`)} AS text FROM numbers(${screenings - half})`,
-  )
-  return [
-    ...[...known, ...ordinary].map(
-      (address): AssessmentRequest => ({ kind: 'address', address, chains: [CHAIN] }),
-    ),
-    ...transfers.map(
-      (tx, index): AssessmentRequest => ({
-        kind: 'transfer',
-        chain: CHAIN,
-        network: 'ethereum',
-        asset: TOKEN,
-        transferReference: tx,
-        direction: index % 2 === 0 ? 'received' : 'sent',
-      }),
-    ),
-  ]
+  const said = {
+    rating: expected.rating === null ? null : answer.rating,
+    riskScore: expected.riskScore === null ? null : answer.riskScore,
+    ways,
+  }
+  const { rating, riskScore, way } = expected
+  const right = { rating, riskScore, ways: [way] }
+  const [one, other] = [JSON.stringify(said), JSON.stringify(right)]
+  return one === other ? [] : [`${one} instead of ${other}`]
 }
 
 const quantile = (sorted: readonly number[], part: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] ?? 0
+  Math.round(sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] ?? 0)
 
 const timesOf = (values: readonly number[]) => {
   const sorted = values.toSorted((one, other) => one - other)
-  const [p50Ms, p99Ms, slowestMs] = [0.5, 0.99, 1].map((part) => Math.round(quantile(sorted, part)))
-  return { screened: sorted.length, p50Ms, p99Ms, slowestMs }
+  return { count: sorted.length, p50Ms: quantile(sorted, 0.5), slowestMs: quantile(sorted, 1) }
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'sluice-screening-'))
-const warehouse = await openWarehouse({ kind: 'embedded', path: folder })
-let isWithin = false
+const api = await startApi()
+const wrong: string[] = []
 try {
-  await migrate(warehouse, [CHAIN])
+  const { warehouse } = api
   const fillStart = performance.now()
   await fill(warehouse)
-  const fillSeconds = Math.round((performance.now() - fillStart) / 100) / 10
-  const answers: { readonly kind: string; readonly ms: number; readonly cut: boolean }[] = []
-  let exposed = 0
-  for (const request of await requests(warehouse)) {
-    const start = performance.now()
-    const nowMs = () => START_MS + (DAYS + 1) * DAY_MS + Math.round(performance.now() - start)
-    const screening = await screen({ warehouse, nowMs }, request, [])
-    assert.ok(screening.outcome === 'done', `${JSON.stringify(request)}: ${screening.outcome}`)
-    answers.push({
-      kind: request.kind,
-      ms: performance.now() - start,
-      cut: screening.result.truncated,
-    })
-    exposed += screening.result.exposures.length > 0 ? 1 : 0
-    if (answers.length % SCREENINGS_PER_LINE === 0) {
-      const last = answers.slice(-SCREENINGS_PER_LINE).map(({ ms }) => Math.round(ms))
-      console.error(`${answers.length} screened; milliseconds: ${last.join(' ')}`)
-    }
+  const fillSeconds = Math.round((performance.now() - fillStart) / 1_000)
+  const answers: Awaited<ReturnType<typeof askedFor>>[] = []
+  for (const question of await questions(warehouse)) {
+    const asked = await askedFor(api, question)
+    answers.push(asked)
+    const faults = faultsOf(question, asked.answer)
+    wrong.push(...faults.map((fault) => `${JSON.stringify(question.body)}: ${fault}`))
+    const { kind, ms, answer } = asked
+    const bound = answer.truncated ? ', met a bound' : ''
+    console.error(
+      `${kind}: ${Math.round(ms)} ms, ${answer.evidence.length} exposures${bound}, ${lookAtMemory()} MB`,
+    )
   }
-  const times = (kind: string) =>
+  const times = (kind: Kind) =>
     timesOf(answers.flatMap((each) => (each.kind === kind ? [each.ms] : [])))
-  const over = answers.filter(({ ms }) => ms > ALLOWED_MS).length
-  const { screened, ...all } = timesOf(answers.map(({ ms }) => ms))
-  isWithin = over === 0
   const line = {
     drill: 'screening',
     edges,
     fillSeconds,
-    screened,
-    ...all,
-    isEachWithin30s: isWithin,
-    over30s: over,
-    cut: answers.filter(({ cut }) => cut).length,
-    exposed,
-    addresses: times('address'),
-    transfers: times('transfer'),
+    peakMb: memory.peakMb,
+    registration: timesOf(answers.map(({ registeredMs }) => registeredMs)),
+    transfer: times('transfer'),
+    address: times('address'),
+    withdrawal: times('withdrawal'),
+    over30s: answers.filter(({ ms }) => ms > ALLOWED_MS).length,
+    cut: answers.filter(({ answer }) => answer.truncated).length,
+    exposed: answers.filter(({ answer }) => answer.evidence.length > 0).length,
+    wrong: wrong.length,
   }
   console.log(JSON.stringify(line))
+  for (const each of wrong) console.error(each)
 } finally {
-  await warehouse.close()
-  rmSync(folder, { recursive: true, force: true })
+  await api.stop()
 }
-process.exit(isWithin ? 0 : 1)
+process.exit(wrong.length === 0 ? 0 : 1)

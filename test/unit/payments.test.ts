@@ -210,9 +210,20 @@ test('what was paid for is fetched again at its own price, after the price has c
 
 test('a purchase is looked up by its payee in lower case on the EVM, as it is written on Solana', () => {
   const order = {
-    ...{ payment_id: '', state: 'ordered', plan: 'nano', org_id: '', transaction: '' },
-    ...{ asset: 'A', nonce: 'hash.digest', amount_raw: '5000000', valid_before: 1 },
-    ...{ ordered_at: 1, starts_at: 0, ends_at: 0, used_before: 0, version: 1 },
+    payment_id: '',
+    state: 'ordered',
+    plan: 'nano',
+    org_id: '',
+    transaction: '',
+    asset: 'A',
+    nonce: 'hash.digest',
+    amount_raw: '5000000',
+    valid_before: 1,
+    ordered_at: 1,
+    starts_at: 0,
+    ends_at: 0,
+    used_before: 0,
+    version: 1,
   }
   const evm = { ...order, chain: 'evm', network: 'base', address: '0xaa', pay_to: PAYEE }
   assert.equal(transferOf(evm).to, PAYEE.toLowerCase())

@@ -94,7 +94,7 @@ export interface Reservation {
 export interface StoreProgress {
   /**
    * Block operation of a chain up to which every row is in the store, as of the call; Infinity where the store has all that
-   * the log holds. undefined: not known yet, because much was to be read; another call goes on.
+   * the log holds. undefined: not known yet, because much was to be read; another call continues the reading.
    */
   storedSeq(chain: string): Promise<number | undefined>
 }

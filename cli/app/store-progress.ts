@@ -18,9 +18,9 @@ const ALL = Number.POSITIVE_INFINITY
 
 /** What one look at a partition whose records come from several lanes takes. */
 export interface ProgressLimits {
-  /** Records that are read at most; another look goes on behind them. */
+  /** Records that are read at most; another look continues behind them. */
   readonly recordsPerLook: number
-  /** Block operations that are told apart at most. */
+  /** Most block operations that are remembered one by one. */
   readonly operations: number
 }
 
@@ -39,7 +39,7 @@ interface UnreadOffsets {
 interface UnreadPartition {
   /**
    * Least block operation of the unread records, or an earlier one; Infinity where none of them belongs to a block, undefined where
-   * another look has to go on reading.
+   * another look has to continue.
    */
   leastSeq(bus: ProgressBus, unread: UnreadOffsets): Promise<number | undefined>
 }
@@ -96,7 +96,7 @@ const createMixedPartition = ({ recordsPerLook, operations }: ProgressLimits): U
   }
   return {
     leastSeq: async (bus, { topic, partition, from, end }) => {
-      // Not where it went on, but somewhere else.
+      // Not where it continued, but somewhere else.
       if (from < first || from > next || end < next) {
         least = []
         next = from

@@ -209,7 +209,7 @@ export const operatorRow = (name: string): OperatorRow => {
 export const canonicalOperator = (name: string): Operator =>
   (operatorRow(name).sameAs ?? name) as Operator
 
-/** True where the operand is a pattern; names that are no operators have none. */
+/** True where the operand is a pattern; false for a name that is not an operator. */
 export const takesPattern = (name: string): boolean => ROW_BY_NAME.get(name)?.pattern === true
 
 /** SQL of an operator that compares two values. */

@@ -202,7 +202,7 @@ describe('many unread records of several lanes', () => {
     assert.equal(records(), before + 1)
   })
 
-  test('hold up earlier operations at most while there are too many to be told apart', async () => {
+  test('hold up earlier operations at most while there are too many to remember', async () => {
     const progress = createStoreProgress(bus, { feeds: [] }, { ...LIMITS, recordsPerLook: 1_000 })
     const seqs = Array.from({ length: 100 }, (_, index) => 100 + index)
     await publish('walletTokenPnls', seqs)

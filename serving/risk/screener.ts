@@ -50,7 +50,7 @@ export const startScreener = (deps: ScreenerDeps): RunningTask => {
   const warehouse = countRejectedReads(deps.warehouse, deps.metrics, 'risk')
   const controller = new AbortController()
   const { signal } = controller
-  const screenOne = async (record: RiskAssessment): Promise<void> => {
+  const screenOne = async (record: RiskAssessment, labelsVersion: number): Promise<void> => {
     const request = JSON.parse(record.request) as AssessmentRequest
     const lookAlikes =
       request.kind === 'withdrawal'
@@ -63,13 +63,15 @@ export const startScreener = (deps: ScreenerDeps): RunningTask => {
         return { outcome: 'failed', reason: 'internal' }
       },
     )
-    await store.change(record, (known) => afterScreening(known, screening, nowMs()))
+    await store.change(record, (known) =>
+      afterScreening(known, screening, { nowMs: nowMs(), labelsVersion }),
+    )
   }
   const round = async (): Promise<void> => {
     const version = await readLabelsVersion(warehouse)
     for (const record of store.due(version, nowMs(), PER_ROUND)) {
       if (signal.aborted) return
-      await screenOne(record)
+      await screenOne(record, version)
     }
   }
   const loop = async (): Promise<void> => {

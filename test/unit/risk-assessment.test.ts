@@ -8,24 +8,14 @@ import {
   isDue,
   type Screening,
 } from '../../serving/risk/assessment.ts'
+import { riskRecord } from '../support/risk-record.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const VERSION = 3
 
-const PENDING: RiskAssessment = {
-  id: 'a record',
-  org_id: 'an organization',
-  kind: 'transfer',
-  status: 'PENDING',
-  request: '{}',
-  result: null,
-  labels_version: 0,
-  created_at: START_MS,
-  updated_at: START_MS,
-  next_at: START_MS,
-}
+const PENDING = riskRecord(START_MS)
 
 const done = (level: RiskLevel, labelsVersion = VERSION): Screening => {
   const result: AssessmentResult = {

@@ -6,6 +6,7 @@ import type { AssessmentResult, ScoredExposure } from '../../serving/risk/assess
 import { addressRiskBody, alertsBody, directExposureBody } from '../../serving/risk/bodies.ts'
 import { assessmentResult, type Findings } from '../../serving/risk/findings.ts'
 import { judgeExposure } from '../../serving/risk/score.ts'
+import { riskRecord } from '../support/risk-record.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31)
 const DAY_MS = 86_400_000
@@ -51,18 +52,13 @@ const found = (
 const assess = (findings: Findings, lookAlikes: readonly string[] = []): AssessmentResult =>
   assessmentResult(findings, { labelsVersion: 7, nowMs: NOW_MS, transfer: null, lookAlikes })
 
-const recordOf = (result: AssessmentResult): RiskAssessment => ({
-  id: 'a record',
-  org_id: 'an organization',
-  kind: 'address',
-  status: 'COMPLETE',
-  request: JSON.stringify({ kind: 'address', address: '0xbb', chains: ['eth'] }),
-  result: JSON.stringify(result),
-  labels_version: 7,
-  created_at: 0,
-  updated_at: 0,
-  next_at: 0,
-})
+const recordOf = (result: AssessmentResult): RiskAssessment =>
+  riskRecord(0, {
+    kind: 'address',
+    status: 'COMPLETE',
+    request: JSON.stringify({ kind: 'address', address: '0xbb', chains: ['eth'] }),
+    result: JSON.stringify(result),
+  })
 
 /** Low by the policy with a score of 45; High by the policy with a score of 25. */
 const GAMBLING = exposure('gambling', 1, 0.2)

@@ -9,8 +9,8 @@ export interface Findings
     AssessmentResult,
     'exposures' | 'truncated' | 'ownLabels' | 'formerLabels' | 'firstSeenMs'
   > {
-  /** Priced money of both sides. */
-  readonly totalUsd: number
+  /** Priced money of both sides; null: more transfers than are read, so `firstSeenMs` is not known either. */
+  readonly totalUsd: number | null
 }
 
 /** What an assessment knows beside its findings. */
@@ -34,7 +34,10 @@ export const mergeFindings = (parts: readonly Findings[]): Findings => ({
   truncated: parts.some(({ truncated }) => truncated),
   ownLabels: parts.flatMap(({ ownLabels }) => ownLabels),
   formerLabels: parts.flatMap(({ formerLabels }) => formerLabels),
-  totalUsd: parts.reduce((sum, { totalUsd }) => sum + totalUsd, 0),
+  totalUsd: parts.reduce<number | null>(
+    (sum, { totalUsd }) => (sum === null || totalUsd === null ? null : sum + totalUsd),
+    0,
+  ),
   firstSeenMs: parts.reduce<number | null>(
     (first, { firstSeenMs }) =>
       firstSeenMs === null ? first : first === null ? firstSeenMs : Math.min(first, firstSeenMs),
@@ -48,12 +51,13 @@ const profileOf = (
 ): readonly string[] => {
   const meets = (category: string): boolean =>
     exposures.some((exposure) => exposure.label.category === category && isDirect(exposure))
+  const isNew = firstSeenMs === null || nowMs - firstSeenMs < NEW_ADDRESS_MS
   const facts: readonly (readonly [string, boolean])[] = [
-    ['whale', totalUsd > WHALE_USD],
+    ['whale', totalUsd !== null && totalUsd > WHALE_USD],
     ['mixer_user', meets('mixer')],
     ['bridge_user', meets('bridge')],
     ['defi_active', ['decentralized_exchange', 'lending', 'defi'].some(meets)],
-    ['new_address', firstSeenMs === null || nowMs - firstSeenMs < NEW_ADDRESS_MS],
+    ['new_address', totalUsd !== null && isNew],
   ]
   return facts.flatMap(([name, holds]) => (holds ? [name] : []))
 }
@@ -66,7 +70,9 @@ const raisedReason = (
 ): string | undefined => {
   if (lookAlikes.length > 0) return 'the address looks like another one that was used before'
   const isObfuscating =
-    profile.includes('mixer_user') && profile.includes('new_address') && totalUsd >= HIGH_VALUE_USD
+    profile.includes('mixer_user') &&
+    profile.includes('new_address') &&
+    (totalUsd ?? 0) >= HIGH_VALUE_USD
   return isObfuscating ? 'High: a new address with a high value that met a mixer' : undefined
 }
 

@@ -127,13 +127,13 @@ export const isAlert = (exposure: WeighedExposure): boolean => {
   return sourceClass !== 'Info' && (sourceClass !== 'Medium' || isDirect(exposure))
 }
 
-/** What an exposure of a subject is judged to be. */
-export interface JudgedExposure extends OverallScore {
+/** Level and score of one exposure, and whether it is an alert. */
+export interface ExposureScore extends OverallScore {
   readonly isAlert: boolean
 }
 
 /** Level, score and alert of one exposure of a subject. */
-export const judgeExposure = (subject: Subject, exposure: WeighedExposure): JudgedExposure => ({
+export const scoreExposure = (subject: Subject, exposure: WeighedExposure): ExposureScore => ({
   level: exposureLevel(subject, exposure),
   score: exposureScore(exposure),
   isAlert: isAlert(exposure),

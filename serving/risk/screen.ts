@@ -5,9 +5,7 @@ import { chainRow } from '../../schemas/chains.ts'
 import { SEARCH_BOUNDS, type SearchBounds } from '../../schemas/risk.ts'
 import {
   labelsVersionQuery,
-  type TotalsRow,
   type TransferRow,
-  totalsQuery,
   transactionTransfersQuery,
 } from '../queries/risk-graph.ts'
 import type {
@@ -18,8 +16,8 @@ import type {
   Screening,
 } from './assessment.ts'
 import { type AssessmentFacts, assessmentResult, type Findings, mergeFindings } from './findings.ts'
-import { createGraphReader, readLabelHistory } from './graph-reader.ts'
-import { judgeExposure, type Subject } from './score.ts'
+import { createGraphReader } from './graph-reader.ts'
+import { type Subject, scoreExposure } from './score.ts'
 import { type AddressLabel, type FoundExposure, type Side, searchExposures } from './search.ts'
 
 /** What screening reads from. */
@@ -67,19 +65,19 @@ const examine = async (
 ): Promise<Findings> => {
   const { chain, address, sides, startHops, untilMs, subject } = target
   const atMs = nowMs()
-  // Sides share the time, or a search over both would take twice as long; the last side has all that is left.
-  let endMs = Number.POSITIVE_INFINITY
+  // All reads share the time, or a search over both sides would take twice as long; the last side has all that is left.
+  const allEndMs = nowMs() + bounds.timeMs
+  let endMs = allEndMs
   const remainingMs = (): number => endMs - nowMs()
   const reader = createGraphReader({ warehouse, chain, bounds, atMs, untilMs, remainingMs })
-  const ownLabels = (await reader.labels([address])).get(address) ?? []
-  const history = await readLabelHistory({ warehouse, chain }, address)
-  const { rows: totals } = await warehouse.query<TotalsRow>(totalsQuery(chain, address))
-  const sums = Object.fromEntries(totals.map(({ side, usd }) => [side, usd]))
+  const ownLabels = await reader.ownLabels(address)
+  const history = await reader.labelHistory(address)
+  const totals = await reader.totals(address)
+  const sums = Object.fromEntries((totals ?? []).map(({ side, usd }) => [side, usd]))
   const found: FoundExposure[] = [...ownExposures(target, ownLabels)]
-  let truncated = false
-  const searchEndMs = nowMs() + bounds.timeMs
+  let truncated = totals === null
   for (const [index, side] of sides.entries()) {
-    const timeMs = Math.max(0, searchEndMs - nowMs()) / (sides.length - index)
+    const timeMs = Math.max(0, allEndMs - nowMs()) / (sides.length - index)
     endMs = nowMs() + timeMs
     const searched = await searchExposures(reader, {
       start: address,
@@ -95,16 +93,16 @@ const examine = async (
     const { label, hops, share, side } = exposure
     const all = subject === 'transfer' ? target.usd : (sums[side] ?? null)
     const usd = all === null ? null : all * share
-    const judged = judgeExposure(subject, { category: label.category, hops, share, usd })
-    return { ...exposure, chain, usd, ...judged }
+    const score = scoreExposure(subject, { category: label.category, hops, share, usd })
+    return { ...exposure, chain, usd, ...score }
   })
   return {
     exposures,
     truncated,
     ownLabels,
     formerLabels: history.filter(({ validToMs }) => validToMs !== null && validToMs <= atMs),
-    totalUsd: totals.reduce((sum, { usd }) => sum + usd, 0),
-    firstSeenMs: totals.length === 0 ? null : Math.min(...totals.map(({ first_ms }) => first_ms)),
+    totalUsd: totals?.reduce((sum, { usd }) => sum + usd, 0) ?? null,
+    firstSeenMs: totals?.length ? Math.min(...totals.map(({ first_ms }) => first_ms)) : null,
   }
 }
 

@@ -4,8 +4,8 @@ import type { RiskCategoryName } from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import type { AssessmentResult, ScoredExposure } from '../../serving/risk/assessment.ts'
 import { addressRiskBody, alertsBody, directExposureBody } from '../../serving/risk/bodies.ts'
-import { assessmentResult, type Findings } from '../../serving/risk/findings.ts'
-import { judgeExposure } from '../../serving/risk/score.ts'
+import { assessmentResult, type Findings, mergeFindings } from '../../serving/risk/findings.ts'
+import { scoreExposure } from '../../serving/risk/score.ts'
 import { riskRecord } from '../support/risk-record.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31)
@@ -34,12 +34,15 @@ const exposure = (
   lastEdge: { usd: 0, firstMs: 0, lastMs: 0 },
   chain: 'eth',
   usd,
-  ...judgeExposure('address', { category, hops, share, usd }),
+  ...scoreExposure('address', { category, hops, share, usd }),
 })
 
 const found = (
   exposures: readonly ScoredExposure[],
-  { totalUsd = 0, ageDays = 365 }: { readonly totalUsd?: number; readonly ageDays?: number } = {},
+  {
+    totalUsd = 0,
+    ageDays = 365,
+  }: { readonly totalUsd?: number | null; readonly ageDays?: number } = {},
 ): Findings => ({
   exposures,
   truncated: false,
@@ -119,6 +122,16 @@ test('a new address with a high value that met a mixer is High whatever the poli
   assert.equal(assess(found([exposure('mixer', 2, 0.3)], value)).level, 'Medium')
   const high = assess(found([exposure('mixer', 1, 0.05)], value))
   assert.deepEqual([high.level, high.reason], ['High', 'High: mixer by a list, direct, 5.00 %'])
+})
+
+test('an address of which more transfers are stored than are read passes neither for new nor for a whale', () => {
+  const mixer = exposure('mixer', 1, 0.01, 9)
+  const unknown = { ...found([mixer], { totalUsd: null }), firstSeenMs: null }
+  assert.deepEqual(assess(unknown).profile, ['mixer_user'])
+  const known = found([], { totalUsd: 2_000_000, ageDays: 1 })
+  assert.deepEqual(assess(known).profile, ['whale', 'new_address'])
+  const merged = mergeFindings([known, unknown])
+  assert.deepEqual([merged.totalUsd, assess(merged).level], [null, 'Medium'])
 })
 
 test('a look-alike is High at least; a graver exposure keeps its level and is the reason', () => {

@@ -107,14 +107,15 @@ const ADDRESS_TYPES: Readonly<Record<string, string>> = {
 const addressType = (labels: readonly AddressLabel[]): string =>
   labels.flatMap(({ category }) => ADDRESS_TYPES[category] ?? [])[0] ?? 'PRIVATE_WALLET'
 
-/** USD by category, direction and kind of exposure. */
+/** USD by category, direction and kind of exposure: the sum of what is known, left out where nothing is. */
 const exposureSums = (exposures: readonly ScoredExposure[]): KytAddressRisk['exposures'] => {
-  const sums = new Map<string, number>()
+  const sums = new Map<string, number | null>()
   for (const exposure of exposures) {
     const { label, side, usd, hops } = exposure
     const direction = hops === 0 ? 'both_directions' : side
     const key = [label.category, direction, isDirect(exposure) ? 'direct' : 'indirect'].join(' ')
-    sums.set(key, (sums.get(key) ?? 0) + (usd ?? 0))
+    const known = sums.get(key) ?? null
+    sums.set(key, known === null || usd === null ? (known ?? usd) : known + usd)
   }
   return [...sums].map(([key, usd]) => {
     const [category = '', direction, exposureType] = key.split(' ')
@@ -122,7 +123,7 @@ const exposureSums = (exposures: readonly ScoredExposure[]): KytAddressRisk['exp
       category,
       direction,
       exposureType,
-      value: usdText(usd),
+      ...(usd !== null && { value: usdText(usd) }),
     } as KytAddressRisk['exposures'][number]
   })
 }
@@ -222,7 +223,7 @@ export const alertsBody = (record: RiskAssessment): KytAlerts => ({
       categoryId: RISK_CATEGORIES[exposure.label.category].id,
       service: exposure.label.entity || exposure.label.category,
       externalId: record.id,
-      alertAmount: usdText(exposure.usd ?? 0),
+      ...(exposure.usd !== null && { alertAmount: usdText(exposure.usd) }),
       exposureType: isDirect(exposure) ? 'DIRECT' : 'INDIRECT',
       memo: `${exposure.label.category} by ${exposure.label.source}, ${exposure.hops} hops`,
     })),

@@ -146,3 +146,27 @@ test('a look-alike is High at least; a graver exposure keeps its level and is th
     ['Severe', 'Severe: sanctions by a list, direct, 50.00 %'],
   )
 })
+
+test('money of an exposure that is not known is left out, and is not 0', () => {
+  const exposures = [
+    exposure('mixer', 1, 0.5, null),
+    exposure('scam', 1, 0.4, null),
+    exposure('scam', 1, 0.3, 12.5),
+    exposure('scam', 1, 0.2, 0),
+  ]
+  const record = recordOf(assess(found(exposures)))
+  assert.deepEqual(
+    alertsBody(record).alerts.map(({ alertAmount }) => alertAmount),
+    [undefined, undefined, '12.50', '0.00'],
+  )
+  assert.ok(!('alertAmount' in (alertsBody(record).alerts[0] ?? {})))
+  const sums = addressRiskBody(record).exposures
+  assert.deepEqual(
+    sums.map(({ category, value }) => [category, value]),
+    [
+      ['mixer', undefined],
+      ['scam', '12.50'],
+    ],
+  )
+  assert.ok(!('value' in (sums[0] ?? {})))
+})

@@ -221,6 +221,11 @@ export const OBSERVED_GAUGES = {
     'Statements that the queue holds at most',
     'surface',
   ),
+  riskQueueAge: defineMetric(
+    'sluice_risk_queue_age_seconds',
+    'Time since the oldest record of risk screening is due, 0 where none is: of the kind `first` those that were never screened, `again` the others',
+    'kind',
+  ),
 } as const
 
 /** Metrics that sort durations into buckets. */

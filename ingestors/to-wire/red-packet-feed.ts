@@ -30,6 +30,9 @@ export const redPacketEvents = (
   })
 }
 
+/** Index of a claim whose event does not say it: 0 is the first claim. */
+const UNKNOWN_INDEX = -1
+
 const creationFields = (
   { creator, totalRaw, maxClaims, isRandom, createdAtMs, ends, authority, memo }: RedPacketCreation,
   blockTimeMs: number,
@@ -58,6 +61,6 @@ const payoutFields = (
         kind: 'claimed',
         claimer: event.claimer,
         amount: event.amountRaw.toString(),
-        index: event.index ?? 0,
+        index: event.index ?? UNKNOWN_INDEX,
       }
     : { kind: 'refunded', amount: event.amountRaw?.toString() ?? '' }

@@ -227,7 +227,10 @@ export const startFinalizer = (deps: FinalizerDeps): RunningFinalizer => {
     })
     if (done.hotFrom !== null) mayFollowInterrupted = false
     if (done.hotFrom !== null) await check(done.hotFrom)
-    await runTransferEdges(warehouse, chain, Date.now())
+    await runTransferEdges(warehouse, chain, Date.now()).catch((err: unknown) => {
+      log.warn({ chain, err }, 'transfer edges could not be summed')
+      throw err
+    })
     return done
   }
   const loop = async (): Promise<void> => {

@@ -48,7 +48,8 @@ export const redPacketRows = ({ meta, events }: RedPacketEvents): readonly Table
       rows: rowsOf('claimed', ({ claimer, amount, index }) => ({
         claimer,
         amount: amountColumn(amount),
-        claim_index: clampUint32(index),
+        // Negative: the event does not say.
+        claim_index: index < 0 ? null : clampUint32(index),
       })),
     },
     {

@@ -10,6 +10,8 @@ const optionalText = (about: string) =>
   Type.Optional(nullable(Type.String({ maxLength: 256, description: about })))
 const orNull = (about: string) => nullable(Type.String({ description: about }))
 
+const USD_IF_KNOWN = 'USD; left out where it is not known'
+
 const NETWORK = text('ethereum, Solana, or another chain of this installation, in any case', 32)
 const ASSET = text('Symbol or token address', 128)
 
@@ -123,7 +125,7 @@ export const KytAddressRisk = namedObject('KytAddressRisk', {
       category: Type.String(),
       direction: Type.Enum(['sent', 'received', 'both_directions']),
       exposureType: Type.Enum(['direct', 'indirect']),
-      value: Type.String({ description: 'USD' }),
+      value: Type.Optional(Type.String({ description: USD_IF_KNOWN })),
     }),
   ),
   triggers: Type.Array(
@@ -180,7 +182,7 @@ export const KytAlerts = namedObject('KytAlerts', {
       categoryId: Type.Integer(),
       service: Type.String(),
       externalId: Type.String(),
-      alertAmount: Type.String({ description: 'USD' }),
+      alertAmount: Type.Optional(Type.String({ description: USD_IF_KNOWN })),
       exposureType: Type.Enum(['DIRECT', 'INDIRECT']),
       memo: orNull('What the alert is about'),
     }),

@@ -5,6 +5,8 @@ import type { SearchBounds } from '../../schemas/risk.ts'
 export const MAX_EDGE_ROWS = 50_000
 /** Labelled counterparties of one address that are reported. */
 export const MAX_LABELLED_ROWS = 1_000
+/** Labels that one statement answers at most. */
+export const MAX_LABEL_ROWS = 50_000
 /** Transfers of one transaction that are looked at. */
 const MAX_TX_TRANSFERS = 1_000
 
@@ -86,11 +88,12 @@ const LABEL_COLUMNS = `address, category, entity, source, confidence, evidence_u
 
 /** Valid labels of addresses; pools that this installation follows are labelled by what it knows of them. */
 export const labelsQuery = (chain: string, addresses: readonly string[], nowMs: number): Query => ({
-  sql: `SELECT ${LABEL_COLUMNS} FROM address_labels FINAL WHERE address IN {addresses:Array(String)} AND ${VALID_LABEL}
+  sql: `SELECT * FROM (SELECT ${LABEL_COLUMNS} FROM address_labels FINAL WHERE address IN {addresses:Array(String)} AND ${VALID_LABEL}
 UNION ALL SELECT pool_address, 'decentralized_exchange', protocol_name, 'pool registry', 1., '',
   toFloat64(0), CAST(NULL, 'Nullable(Float64)')
-FROM ${chain}_dex_pools FINAL WHERE pool_address IN {addresses:Array(String)}`,
-  params: { chain, addresses, now: nowMs },
+FROM ${chain}_dex_pools FINAL WHERE pool_address IN {addresses:Array(String)})
+LIMIT {rows:UInt32}`,
+  params: { chain, addresses, now: nowMs, rows: MAX_LABEL_ROWS + 1 },
 })
 
 /** Every label that an address ever had, newest first. */

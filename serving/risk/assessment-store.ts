@@ -9,7 +9,8 @@ import { MAX_ASSESSMENTS_PER_ORG } from '../../schemas/risk.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
-import { type AssessmentRequest, assessmentId, isDue } from './assessment.ts'
+import { type AssessmentRequest, assessmentId } from './assessment.ts'
+import { createDueRecords, type DueAges } from './due-records.ts'
 
 const TOPIC = globalTopic('riskAssessments')
 
@@ -17,8 +18,14 @@ const TOPIC = globalTopic('riskAssessments')
 export interface AssessmentStore {
   get(orgId: string, id: string): RiskAssessment | undefined
   ofOrg(orgId: string): readonly RiskAssessment[]
-  /** Records to be screened now, those that were never screened first. */
-  due(labelsVersion: number, nowMs: number, limit: number): readonly RiskAssessment[]
+  /**
+   * The next record to be screened: those that were never screened first, organizations in turn. It is not taken again before it is
+   * changed or given back.
+   */
+  takeDue(labelsVersion: number, nowMs: number): RiskAssessment | undefined
+  /** Puts back a record that was taken and could not be screened. */
+  giveBack(record: RiskAssessment): void
+  dueAges(nowMs: number): DueAges
   /** The record of a request, made where there is none. Throws `Fault` KYT_USAGE_LIMIT_EXCEEDED where an organization has too many. */
   register(orgId: string, request: AssessmentRequest): Promise<RiskAssessment>
   /** One atomic step of a record that is still there. */
@@ -43,6 +50,7 @@ export interface AssessmentStoreDeps {
 export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<AssessmentStore> => {
   const { codec, nowMs, log, maxPerOrg = MAX_ASSESSMENTS_PER_ORG } = deps
   const byOrg = new Map<string, Map<string, RiskAssessment>>()
+  const due = createDueRecords()
   const get = (orgId: string, id: string): RiskAssessment | undefined => byOrg.get(orgId)?.get(id)
   const control = await openControlLog({
     ...deps,
@@ -52,11 +60,14 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
       const [orgId = '', id = ''] = key.split('/')
       if (value === null) {
         byOrg.get(orgId)?.delete(id)
+        due.remove(orgId, id)
         return
       }
       try {
         const own = byOrg.get(orgId) ?? new Map<string, RiskAssessment>()
-        byOrg.set(orgId, own.set(id, codec.decode('control.RiskAssessment', value)))
+        const record = codec.decode('control.RiskAssessment', value)
+        byOrg.set(orgId, own.set(id, record))
+        due.set(record)
       } catch (error) {
         if (!(error instanceof InvalidInput)) throw error
         log.error({ err: error, key, offset }, 'invalid risk assessment record')
@@ -72,11 +83,9 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
   return {
     get,
     ofOrg: (orgId) => [...(byOrg.get(orgId)?.values() ?? [])],
-    due: (labelsVersion, now, limit) =>
-      [...byOrg.values()]
-        .flatMap((own) => [...own.values()].filter((record) => isDue(record, labelsVersion, now)))
-        .toSorted((one, other) => one.next_at - other.next_at)
-        .slice(0, limit),
+    takeDue: due.take,
+    giveBack: due.giveBack,
+    dueAges: due.ages,
     register: async (orgId, request) => {
       const id = assessmentId(orgId, request)
       const known = get(orgId, id)

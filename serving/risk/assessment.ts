@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { DAY_MS } from '../../core/time.ts'
-import type { RiskLevel } from '../../schemas/risk.ts'
+import { RISK_LEVELS, type RiskLevel } from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import type { AddressLabel, FoundExposure, Side } from './search.ts'
 
@@ -121,11 +121,25 @@ export type Screening =
   | { readonly outcome: 'not found' }
   | { readonly outcome: 'failed'; readonly reason: string }
 
-/** The record after a screening: finished, failed, or waiting for its transaction for up to half an hour. */
+/** Level of the stored result; undefined before there is one, and where it cannot be read. */
+const storedLevel = ({ status, result }: RiskAssessment): RiskLevel | undefined => {
+  if (status !== 'COMPLETE' || result === null) return undefined
+  try {
+    const { level } = JSON.parse(result) as Partial<AssessmentResult>
+    return RISK_LEVELS.find((each) => each === level)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The record after a screening that began with labels of version `labelsVersion`: finished, failed, or waiting for its transaction
+ * for up to half an hour. A finished record that cannot be screened any more keeps its result, and is due again after its period.
+ */
 export const afterScreening = (
   record: RiskAssessment,
   screening: Screening,
-  nowMs: number,
+  { nowMs, labelsVersion }: { readonly nowMs: number; readonly labelsVersion: number },
 ): RiskAssessment => {
   const changed = { ...record, updated_at: nowMs }
   if (screening.outcome === 'done') {
@@ -139,7 +153,9 @@ export const afterScreening = (
     }
   }
   // What was found once stays: its transaction may have left the store since.
-  if (record.status === 'COMPLETE') return { ...changed, next_at: nowMs + RESCREEN_MS.Low }
+  const level = storedLevel(record)
+  if (level !== undefined)
+    return { ...changed, labels_version: labelsVersion, next_at: nowMs + RESCREEN_MS[level] }
   const isOver = screening.outcome === 'failed' || nowMs - record.created_at >= MAX_WAIT_MS
   if (!isOver) return { ...record, next_at: nowMs + RECHECK_MS }
   const reason = screening.outcome === 'failed' ? screening.reason : 'tx_not_found'

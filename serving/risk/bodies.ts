@@ -11,7 +11,7 @@ import type {
   KytTransfer,
   KytWithdrawal,
 } from '../../schemas/api/risk.ts'
-import { RISK_CATEGORIES, RISK_LEVELS } from '../../schemas/risk.ts'
+import { RISK_CATEGORIES } from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import type {
   AssessmentRequest,
@@ -19,7 +19,7 @@ import type {
   AssessmentStatus,
   ScoredExposure,
 } from './assessment.ts'
-import { isDirect } from './score.ts'
+import { byGravity, isDirect } from './score.ts'
 import type { AddressLabel } from './search.ts'
 
 type RequestOf<Kind extends AssessmentRequest['kind']> = AssessmentRequest & { readonly kind: Kind }
@@ -32,6 +32,11 @@ const requestOf = <Kind extends AssessmentRequest['kind']>(
 /** What was found; undefined before it is known. */
 const resultOf = ({ status, result }: RiskAssessment): AssessmentResult | undefined =>
   status === 'COMPLETE' && result !== null ? JSON.parse(result) : undefined
+
+/** Exposures that were found, gravest first; results of older builds were ordered by score. */
+const exposuresOf = (record: RiskAssessment): readonly ScoredExposure[] =>
+  (resultOf(record)?.exposures ?? []).toSorted(byGravity)
+
 const isoOrNull = (ms: number): string | null => (ms > 0 ? toIsoTime(ms) : null)
 const usdText = (usd: number): string => usd.toFixed(2)
 
@@ -74,7 +79,7 @@ const assessmentFields = (record: RiskAssessment) => {
     engineVersion: result?.engineVersion ?? null,
     labelsVersion: result?.labelsVersion ?? null,
     truncated: result?.truncated ?? false,
-    evidence: (result?.exposures ?? []).map(evidenceOf),
+    evidence: exposuresOf(record).map(evidenceOf),
     formerLabels: (result?.formerLabels ?? []).map(
       ({ category, source, validFromMs, validToMs }) => ({
         category,
@@ -102,14 +107,15 @@ const ADDRESS_TYPES: Readonly<Record<string, string>> = {
 const addressType = (labels: readonly AddressLabel[]): string =>
   labels.flatMap(({ category }) => ADDRESS_TYPES[category] ?? [])[0] ?? 'PRIVATE_WALLET'
 
-/** USD by category, direction and kind of exposure. */
+/** USD by category, direction and kind of exposure: the sum of what is known, left out where nothing is. */
 const exposureSums = (exposures: readonly ScoredExposure[]): KytAddressRisk['exposures'] => {
-  const sums = new Map<string, number>()
+  const sums = new Map<string, number | null>()
   for (const exposure of exposures) {
     const { label, side, usd, hops } = exposure
     const direction = hops === 0 ? 'both_directions' : side
     const key = [label.category, direction, isDirect(exposure) ? 'direct' : 'indirect'].join(' ')
-    sums.set(key, (sums.get(key) ?? 0) + (usd ?? 0))
+    const known = sums.get(key) ?? null
+    sums.set(key, known === null || usd === null ? (known ?? usd) : known + usd)
   }
   return [...sums].map(([key, usd]) => {
     const [category = '', direction, exposureType] = key.split(' ')
@@ -117,7 +123,7 @@ const exposureSums = (exposures: readonly ScoredExposure[]): KytAddressRisk['exp
       category,
       direction,
       exposureType,
-      value: usdText(usd),
+      ...(usd !== null && { value: usdText(usd) }),
     } as KytAddressRisk['exposures'][number]
   })
 }
@@ -128,7 +134,7 @@ export const addressRiskBody = (record: RiskAssessment): KytAddressRisk => {
   const result = resultOf(record)
   const labels = result?.ownLabels ?? []
   const named = labels.find(({ entity }) => entity !== '')
-  const alerts = (result?.exposures ?? []).filter(({ isAlert }) => isAlert)
+  const exposures = exposuresOf(record)
   return {
     ...assessmentFields(record),
     address,
@@ -142,12 +148,16 @@ export const addressRiskBody = (record: RiskAssessment): KytAddressRisk => {
       source,
       confidence,
     })),
-    exposures: exposureSums(result?.exposures ?? []),
-    triggers: alerts.map(({ label, level, hops }) => ({
-      category: label.category,
-      level,
-      message: hops <= 1 ? 'direct exposure' : `indirect exposure over ${hops} hops`,
-    })),
+    exposures: exposureSums(exposures),
+    triggers: exposures
+      .filter(({ isAlert }) => isAlert)
+      .map((exposure) => ({
+        category: exposure.label.category,
+        level: exposure.level,
+        message: isDirect(exposure)
+          ? 'direct exposure'
+          : `indirect exposure over ${exposure.hops} hops`,
+      })),
     profile: [...(result?.profile ?? [])],
   }
 }
@@ -206,15 +216,14 @@ export const withdrawalBody = (record: RiskAssessment): KytWithdrawal => {
 
 /** Alerts of a record, gravest first. */
 export const alertsBody = (record: RiskAssessment): KytAlerts => ({
-  alerts: (resultOf(record)?.exposures ?? [])
+  alerts: exposuresOf(record)
     .filter(({ isAlert }) => isAlert)
-    .toSorted((one, other) => RISK_LEVELS.indexOf(other.level) - RISK_LEVELS.indexOf(one.level))
     .map((exposure) => ({
       alertLevel: exposure.level.toUpperCase(),
       categoryId: RISK_CATEGORIES[exposure.label.category].id,
       service: exposure.label.entity || exposure.label.category,
       externalId: record.id,
-      alertAmount: usdText(exposure.usd ?? 0),
+      ...(exposure.usd !== null && { alertAmount: usdText(exposure.usd) }),
       exposureType: isDirect(exposure) ? 'DIRECT' : 'INDIRECT',
       memo: `${exposure.label.category} by ${exposure.label.source}, ${exposure.hops} hops`,
     })),
@@ -222,7 +231,7 @@ export const alertsBody = (record: RiskAssessment): KytAlerts => ({
 
 /** The gravest direct exposure of a record, or null. */
 export const directExposureBody = (record: RiskAssessment): KytDirectExposure => {
-  const label = resultOf(record)?.exposures.find(isDirect)?.label
+  const label = exposuresOf(record).find(isDirect)?.label
   return {
     direct: label
       ? { name: label.entity || label.category, categoryId: RISK_CATEGORIES[label.category].id }

@@ -1,5 +1,5 @@
-import type { Warehouse } from '../../core/clickhouse/client.ts'
-import { Fault } from '../../core/errors.ts'
+import type { Query, Warehouse } from '../../core/clickhouse/client.ts'
+import { Fault, Outage } from '../../core/errors.ts'
 import type { StatementBudget } from '../../schemas/plans.ts'
 import { isRiskCategory, type SearchBounds } from '../../schemas/risk.ts'
 import {
@@ -10,9 +10,12 @@ import {
   labelledEdgesQuery,
   labelsQuery,
   MAX_EDGE_ROWS,
+  MAX_LABEL_ROWS,
   MAX_LABELLED_ROWS,
+  type TotalsRow,
+  totalsQuery,
 } from '../queries/risk-graph.ts'
-import type { AddressLabel, Edge, EdgeAnswer, GraphReader, Side } from './search.ts'
+import type { AddressLabel, Edge, EdgeAnswer, GraphReader, LabelAnswer, Side } from './search.ts'
 
 /** Addresses of one statement: they travel in the request line, which is bounded at 1 MiB. */
 const ADDRESSES_PER_STATEMENT = 5_000
@@ -26,6 +29,9 @@ const STATEMENT_BUDGET: StatementBudget = {
   resultRows: 100_000,
   resultBytes: 64 << 20,
 }
+
+/** Part of the time of a search that edges leave to the labels of what they lead to. */
+const LABEL_TIME_SHARE = 0.1
 
 /** Reads the graph of one chain. */
 export interface GraphSource {
@@ -71,40 +77,69 @@ const chunksOf = (addresses: readonly string[]): readonly (readonly string[])[] 
     addresses.slice(index * ADDRESSES_PER_STATEMENT, (index + 1) * ADDRESSES_PER_STATEMENT),
   )
 
-/** Every label that an address ever had on a chain, newest first. */
-export const readLabelHistory = async (
-  { warehouse, chain }: Pick<GraphSource, 'warehouse' | 'chain'>,
-  address: string,
-): Promise<readonly AddressLabel[]> => {
-  const { rows } = await warehouse.query<LabelRow>(labelHistoryQuery(chain, address))
-  return rows.flatMap(labelOf)
+/** Reads of a search, and those about the assessed address itself. */
+export interface AssessedGraphReader extends GraphReader {
+  /** Labels of the address that are valid. Throws `Outage` where they are not read in time. */
+  ownLabels(address: string): Promise<readonly AddressLabel[]>
+  /** Every label that the address ever had on the chain, newest first. Throws `Outage` where they are not read in time. */
+  labelHistory(address: string): Promise<readonly AddressLabel[]>
+  /** What the address moved in all, by side; null: more than a statement may read. */
+  totals(address: string): Promise<readonly TotalsRow[] | null>
 }
 
-/** The graph in the warehouse. A statement that passes its budget answers nothing and says that it was cut. */
-export const createGraphReader = (source: GraphSource): GraphReader => {
-  const { warehouse, chain, bounds, atMs, untilMs, remainingMs } = source
-  const read = async (
-    query: Parameters<Warehouse['query']>[0],
-  ): Promise<readonly EdgeRow[] | null> => {
-    const seconds = Math.ceil(remainingMs() / 1_000)
-    if (seconds <= 0) return null
+const labelsByAddress = (
+  labels: readonly AddressLabel[],
+): ReadonlyMap<string, readonly AddressLabel[]> => {
+  const byAddress = new Map<string, AddressLabel[]>()
+  for (const label of labels) {
+    const same = byAddress.get(label.address)
+    if (same === undefined) byAddress.set(label.address, [label])
+    else same.push(label)
+  }
+  return byAddress
+}
+
+/** Rows of a statement within the time that is left; null where it passed its budget or there is no time. */
+const createBoundedRead =
+  ({ warehouse, bounds, remainingMs }: GraphSource) =>
+  async <Row>(query: Query, reservedMs = 0): Promise<readonly Row[] | null> => {
+    const timeMs = Math.min(remainingMs(), bounds.timeMs) - reservedMs
+    if (timeMs <= 0) return null
+    const seconds = Math.min(Math.ceil(timeMs / 1_000), STATEMENT_BUDGET.seconds)
+    const signal = AbortSignal.timeout(Math.ceil(timeMs))
     try {
-      const { rows } = await warehouse.query<EdgeRow>(query, {
-        budget: { ...STATEMENT_BUDGET, seconds: Math.min(seconds, STATEMENT_BUDGET.seconds) },
-        share: 'scan',
-      })
-      return rows
+      const options = { budget: { ...STATEMENT_BUDGET, seconds }, share: 'scan', signal } as const
+      return (await warehouse.query<Row>(query, options)).rows
     } catch (error) {
-      if (isTooExpensive(error)) return null
+      if (isTooExpensive(error) || signal.aborted) return null
       throw error
     }
   }
+
+/** The graph in the warehouse. A statement that passes its budget answers nothing and says that it was cut. */
+export const createGraphReader = (source: GraphSource): AssessedGraphReader => {
+  const { chain, bounds, atMs, untilMs } = source
+  const read = createBoundedRead(source)
+  // What the last edges led to is worth nothing without its labels.
+  const readEdges = (query: Query) => read<EdgeRow>(query, bounds.timeMs * LABEL_TIME_SHARE)
+  const labels = async (addresses: readonly string[]): Promise<LabelAnswer> => {
+    const found: AddressLabel[] = []
+    let cut = false
+    for (const chunk of chunksOf(addresses)) {
+      const rows = await read<LabelRow>(labelsQuery(chain, chunk, atMs))
+      found.push(...(rows ?? []).slice(0, MAX_LABEL_ROWS).flatMap(labelOf))
+      cut ||= rows === null || rows.length > MAX_LABEL_ROWS
+    }
+    return { labels: labelsByAddress(found), cut }
+  }
+  const notInTime = (): Outage =>
+    new Outage('warehouse', 'the labels of an address were not read in time')
   return {
     edges: async (addresses, side): Promise<EdgeAnswer> => {
       const edges: Edge[] = []
       let cut = false
       for (const chunk of chunksOf(addresses)) {
-        const rows = await read(edgesQuery(chain, { side, addresses: chunk, untilMs }, bounds))
+        const rows = await readEdges(edgesQuery(chain, { side, addresses: chunk, untilMs }, bounds))
         const kept = (rows ?? []).slice(0, MAX_EDGE_ROWS)
         const cutFans = withinFanOut(kept.map(edgeOf), bounds.fanOut)
         edges.push(...cutFans.edges)
@@ -114,23 +149,23 @@ export const createGraphReader = (source: GraphSource): GraphReader => {
     },
     labelledEdges: async (address: string, side: Side): Promise<EdgeAnswer> => {
       const filter = { side, addresses: [address], untilMs }
-      const rows = await read(labelledEdgesQuery(chain, filter, atMs))
+      const rows = await readEdges(labelledEdgesQuery(chain, filter, atMs))
       if (rows === null) return { edges: [], cut: true }
       const edges = rows.slice(0, MAX_LABELLED_ROWS).map(edgeOf)
       return { edges, cut: rows.length > MAX_LABELLED_ROWS }
     },
-    labels: async (addresses) => {
-      const byAddress = new Map<string, AddressLabel[]>()
-      for (const chunk of chunksOf(addresses)) {
-        const { rows } = await warehouse.query<LabelRow>(labelsQuery(chain, chunk, atMs), {
-          share: 'scan',
-        })
-        for (const label of rows.flatMap(labelOf)) {
-          byAddress.set(label.address, [...(byAddress.get(label.address) ?? []), label])
-        }
-      }
-      return byAddress
+    labels,
+    ownLabels: async (address) => {
+      const own = await labels([address])
+      if (own.cut) throw notInTime()
+      return own.labels.get(address) ?? []
     },
+    labelHistory: async (address) => {
+      const rows = await read<LabelRow>(labelHistoryQuery(chain, address))
+      if (rows === null) throw notInTime()
+      return rows.flatMap(labelOf)
+    },
+    totals: (address) => read<TotalsRow>(totalsQuery(chain, address)),
   }
 }
 

@@ -127,18 +127,33 @@ export const isAlert = (exposure: WeighedExposure): boolean => {
   return sourceClass !== 'Info' && (sourceClass !== 'Medium' || isDirect(exposure))
 }
 
+/** Level and score of one exposure, and whether it is an alert. */
+export interface ExposureScore extends OverallScore {
+  readonly isAlert: boolean
+}
+
+/** Level, score and alert of one exposure of a subject. */
+export const scoreExposure = (subject: Subject, exposure: WeighedExposure): ExposureScore => ({
+  level: exposureLevel(subject, exposure),
+  score: exposureScore(exposure),
+  isAlert: isAlert(exposure),
+})
+
+/** Order of exposures, gravest first: by level, then by score, then by share. */
+export const byGravity = (
+  one: OverallScore & { readonly share: number },
+  other: OverallScore & { readonly share: number },
+): number =>
+  RISK_LEVELS.indexOf(other.level) - RISK_LEVELS.indexOf(one.level) ||
+  other.score - one.score ||
+  other.share - one.share
+
 /** The graver of two levels. */
-export const higherLevel = (one: RiskLevel, other: RiskLevel): RiskLevel =>
+const higherLevel = (one: RiskLevel, other: RiskLevel): RiskLevel =>
   RISK_LEVELS.indexOf(one) >= RISK_LEVELS.indexOf(other) ? one : other
 
 /** The gravest level and the highest score of all exposures; Low and 0 without any. */
-export const overallScore = (
-  subject: Subject,
-  exposures: readonly WeighedExposure[],
-): OverallScore => ({
-  level: exposures.reduce<RiskLevel>(
-    (level, exposure) => higherLevel(level, exposureLevel(subject, exposure)),
-    'Low',
-  ),
-  score: exposures.reduce((score, exposure) => Math.max(score, exposureScore(exposure)), 0),
+export const overallScore = (exposures: readonly OverallScore[]): OverallScore => ({
+  level: exposures.reduce<RiskLevel>((level, each) => higherLevel(level, each.level), 'Low'),
+  score: exposures.reduce((highest, { score }) => Math.max(highest, score), 0),
 })

@@ -1,14 +1,11 @@
 import { storedAddress } from '../../core/addresses.ts'
 import { formatUnits } from '../../core/amounts.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
-import { DAY_MS } from '../../core/time.ts'
 import { chainRow } from '../../schemas/chains.ts'
-import { RISK_ENGINE_VERSION, SEARCH_BOUNDS, type SearchBounds } from '../../schemas/risk.ts'
+import { SEARCH_BOUNDS, type SearchBounds } from '../../schemas/risk.ts'
 import {
   labelsVersionQuery,
-  type TotalsRow,
   type TransferRow,
-  totalsQuery,
   transactionTransfersQuery,
 } from '../queries/risk-graph.ts'
 import type {
@@ -18,15 +15,9 @@ import type {
   ScoredExposure,
   Screening,
 } from './assessment.ts'
-import { createGraphReader, readLabelHistory } from './graph-reader.ts'
-import {
-  exposureLevel,
-  exposureScore,
-  higherLevel,
-  isAlert,
-  overallScore,
-  type Subject,
-} from './score.ts'
+import { type AssessmentFacts, assessmentResult, type Findings, mergeFindings } from './findings.ts'
+import { createGraphReader } from './graph-reader.ts'
+import { type Subject, scoreExposure } from './score.ts'
 import { type AddressLabel, type FoundExposure, type Side, searchExposures } from './search.ts'
 
 /** What screening reads from. */
@@ -35,14 +26,6 @@ export interface ScreenDeps {
   readonly nowMs: () => number
   readonly bounds?: SearchBounds
 }
-
-/** Exposures that a result keeps, gravest first. */
-const MAX_EXPOSURES = 100
-/** An address that was first seen less than that long ago is new. */
-const NEW_ADDRESS_MS = 30 * DAY_MS
-const WHALE_USD = 1_000_000
-/** US dollars from mixers at which a new address gets a high score. */
-const HIGH_VALUE_USD = 100_000
 
 /** Version of the labels that results are assessed with. */
 export const readLabelsVersion = async (warehouse: Pick<Warehouse, 'query'>): Promise<number> => {
@@ -60,14 +43,6 @@ interface ScreeningTarget {
   readonly untilMs: number
   /** Value of the transfer, where that is assessed. */
   readonly usd: number | null
-}
-
-interface Findings
-  extends Pick<
-    AssessmentResult,
-    'exposures' | 'truncated' | 'ownLabels' | 'formerLabels' | 'firstSeenMs'
-  > {
-  readonly totalUsd: number
 }
 
 /** Own labels of the assessed address: direct, with all of its money. */
@@ -90,19 +65,19 @@ const examine = async (
 ): Promise<Findings> => {
   const { chain, address, sides, startHops, untilMs, subject } = target
   const atMs = nowMs()
-  // Sides share the time, or a search over both would take twice as long; the last side has all that is left.
-  let endMs = Number.POSITIVE_INFINITY
+  // All reads share the time, or a search over both sides would take twice as long; the last side has all that is left.
+  const allEndMs = nowMs() + bounds.timeMs
+  let endMs = allEndMs
   const remainingMs = (): number => endMs - nowMs()
   const reader = createGraphReader({ warehouse, chain, bounds, atMs, untilMs, remainingMs })
-  const ownLabels = (await reader.labels([address])).get(address) ?? []
-  const history = await readLabelHistory({ warehouse, chain }, address)
-  const { rows: totals } = await warehouse.query<TotalsRow>(totalsQuery(chain, address))
-  const sums = Object.fromEntries(totals.map(({ side, usd }) => [side, usd]))
+  const ownLabels = await reader.ownLabels(address)
+  const history = await reader.labelHistory(address)
+  const totals = await reader.totals(address)
+  const sums = Object.fromEntries((totals ?? []).map(({ side, usd }) => [side, usd]))
   const found: FoundExposure[] = [...ownExposures(target, ownLabels)]
-  let truncated = false
-  const searchEndMs = nowMs() + bounds.timeMs
+  let truncated = totals === null
   for (const [index, side] of sides.entries()) {
-    const timeMs = Math.max(0, searchEndMs - nowMs()) / (sides.length - index)
+    const timeMs = Math.max(0, allEndMs - nowMs()) / (sides.length - index)
     endMs = nowMs() + timeMs
     const searched = await searchExposures(reader, {
       start: address,
@@ -117,115 +92,30 @@ const examine = async (
   const exposures = found.map((exposure): ScoredExposure => {
     const { label, hops, share, side } = exposure
     const all = subject === 'transfer' ? target.usd : (sums[side] ?? null)
-    const weighted = {
-      category: label.category,
-      hops,
-      share,
-      usd: all === null ? null : all * share,
-    }
-    const level = exposureLevel(subject, weighted)
-    return {
-      ...exposure,
-      chain,
-      usd: weighted.usd,
-      level,
-      score: exposureScore(weighted),
-      isAlert: isAlert(weighted),
-    }
+    const usd = all === null ? null : all * share
+    const score = scoreExposure(subject, { category: label.category, hops, share, usd })
+    return { ...exposure, chain, usd, ...score }
   })
   return {
     exposures,
     truncated,
     ownLabels,
     formerLabels: history.filter(({ validToMs }) => validToMs !== null && validToMs <= atMs),
-    totalUsd: totals.reduce((sum, { usd }) => sum + usd, 0),
-    firstSeenMs: totals.length === 0 ? null : Math.min(...totals.map(({ first_ms }) => first_ms)),
+    totalUsd: totals?.reduce((sum, { usd }) => sum + usd, 0) ?? null,
+    firstSeenMs: totals?.length ? Math.min(...totals.map(({ first_ms }) => first_ms)) : null,
   }
 }
-
-const profileOf = (
-  { exposures, totalUsd, firstSeenMs }: Findings,
-  nowMs: number,
-): readonly string[] => {
-  const meets = (category: string): boolean =>
-    exposures.some(({ label, hops }) => label.category === category && hops <= 1)
-  const facts: readonly (readonly [string, boolean])[] = [
-    ['whale', totalUsd > WHALE_USD],
-    ['mixer_user', meets('mixer')],
-    ['bridge_user', meets('bridge')],
-    ['defi_active', ['decentralized_exchange', 'lending', 'defi'].some(meets)],
-    ['new_address', firstSeenMs === null || nowMs - firstSeenMs < NEW_ADDRESS_MS],
-  ]
-  return facts.flatMap(([name, holds]) => (holds ? [name] : []))
-}
-
-const reasonOf = (exposures: readonly ScoredExposure[], version: number): string => {
-  const [highestLevel] = exposures
-  if (highestLevel === undefined) return `no known exposure in labels ${version}`
-  const { label, hops, share, level } = highestLevel
-  const way = hops <= 1 ? 'direct' : `${hops} hops`
-  return `${level}: ${label.category} by ${label.source}, ${way}, ${(share * 100).toFixed(2)} %`
-}
-
-const merge = (parts: readonly Findings[]): Findings => ({
-  exposures: parts.flatMap(({ exposures }) => exposures),
-  truncated: parts.some(({ truncated }) => truncated),
-  ownLabels: parts.flatMap(({ ownLabels }) => ownLabels),
-  formerLabels: parts.flatMap(({ formerLabels }) => formerLabels),
-  totalUsd: parts.reduce((sum, { totalUsd }) => sum + totalUsd, 0),
-  firstSeenMs: parts.reduce<number | null>(
-    (first, { firstSeenMs }) =>
-      firstSeenMs === null ? first : first === null ? firstSeenMs : Math.min(first, firstSeenMs),
-    null,
-  ),
-})
 
 const assess = async (
   deps: ScreenDeps,
   parts: readonly ScreeningTarget[],
-  {
-    transfer = null,
-    lookAlikes = [],
-  }: Partial<Pick<AssessmentResult, 'transfer' | 'lookAlikes'>> = {},
+  { transfer = null, lookAlikes = [] }: Partial<AssessmentFacts> = {},
 ): Promise<AssessmentResult> => {
   const labelsVersion = await readLabelsVersion(deps.warehouse)
   const each: Findings[] = []
   for (const part of parts) each.push(await examine(deps, part))
-  const found = merge(each)
-  const profile = profileOf(found, deps.nowMs())
-  const subject = parts[0]?.subject ?? 'address'
-  const weighted = found.exposures.map(({ label, hops, share, usd }) => ({
-    category: label.category,
-    hops,
-    share,
-    usd,
-  }))
-  const overall = overallScore(subject, weighted)
-  const isObfuscating =
-    profile.includes('mixer_user') &&
-    profile.includes('new_address') &&
-    found.totalUsd >= HIGH_VALUE_USD
-  const level =
-    isObfuscating || lookAlikes.length > 0 ? higherLevel(overall.level, 'High') : overall.level
-  const sorted = found.exposures.toSorted(
-    (one, other) => other.score - one.score || other.share - one.share,
-  )
-  return {
-    ...found,
-    exposures: sorted.slice(0, MAX_EXPOSURES),
-    truncated: found.truncated || sorted.length > MAX_EXPOSURES,
-    level,
-    score: overall.score,
-    reason:
-      lookAlikes.length > 0
-        ? 'the address looks like another one that was used before'
-        : reasonOf(sorted, labelsVersion),
-    labelsVersion,
-    engineVersion: RISK_ENGINE_VERSION,
-    profile,
-    transfer,
-    lookAlikes,
-  }
+  const facts = { labelsVersion, nowMs: deps.nowMs(), transfer, lookAlikes }
+  return assessmentResult(mergeFindings(each), facts)
 }
 
 const BOTH_SIDES = ['received', 'sent'] as const

@@ -1,4 +1,5 @@
 import type { RunningTask } from '../../core/bus/contract.ts'
+import type { Warehouse } from '../../core/clickhouse/client.ts'
 import { Fault, Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
@@ -13,14 +14,24 @@ import { readLabelsVersion, type ScreenDeps, screen } from './screen.ts'
 /** Pause between two looks for what is due, and after an outage. */
 const IDLE_MS = 500
 const OUTAGE_PAUSE_MS = 5_000
-/** Records of one round. */
-const PER_ROUND = 20
 
 /** What the screener works with. */
 export interface ScreenerDeps extends ScreenDeps {
+  readonly warehouse: Pick<Warehouse, 'query' | 'places'>
   readonly store: AssessmentStore
-  readonly metrics: Pick<Metrics, 'queryRejected'>
+  readonly metrics: Pick<Metrics, 'queryRejected' | 'observe'>
   readonly log: Logger
+}
+
+/** What a withdrawal was asked with; nothing for another kind, and for a record that cannot be read. */
+const withdrawalOf = ({ kind, request }: RiskAssessment) => {
+  if (kind !== 'withdrawal') return []
+  try {
+    const asked = JSON.parse(request) as AssessmentRequest
+    return asked.kind === 'withdrawal' ? [asked] : []
+  } catch {
+    return []
+  }
 }
 
 /** Earlier targets of the organization's withdrawals on the chain. */
@@ -31,68 +42,103 @@ const earlierTargets = (
 ): readonly string[] =>
   store
     .ofOrg(record.org_id)
-    .filter(({ kind, created_at }) => kind === 'withdrawal' && created_at < record.created_at)
-    .map(({ request }) => JSON.parse(request) as AssessmentRequest)
-    .flatMap((request) =>
-      request.kind === 'withdrawal' && request.chain === chain ? [request.address] : [],
-    )
+    .filter(({ created_at }) => created_at < record.created_at)
+    .flatMap(withdrawalOf)
+    .flatMap((request) => (request.chain === chain ? [request.address] : []))
+
+const screenRecord = async (deps: ScreenerDeps, record: RiskAssessment): Promise<Screening> => {
+  const request = JSON.parse(record.request) as AssessmentRequest
+  const lookAlikes =
+    request.kind === 'withdrawal'
+      ? lookAlikesOf(request.address, earlierTargets(deps.store, record, request.chain))
+      : []
+  return screen(deps, request, lookAlikes)
+}
 
 const isPassing = (error: unknown): boolean =>
   error instanceof Outage || (error instanceof Fault && error.status === 503)
 
+/** Version of the labels, read again when the last reading is as old as the pause between two looks. */
+const createVersionReader = ({ warehouse, nowMs }: ScreenDeps): (() => Promise<number>) => {
+  let readMs = Number.NEGATIVE_INFINITY
+  let version = Promise.resolve(0)
+  return () => {
+    const now = nowMs()
+    if (now - readMs >= IDLE_MS) {
+      readMs = now
+      version = readLabelsVersion(warehouse)
+    }
+    return version
+  }
+}
+
+/** Screens a record and writes what came of it. An outage gives it back; of another error only this record has the damage. */
+const screenAndStore = async (
+  deps: ScreenerDeps,
+  record: RiskAssessment,
+  labelsVersion: number,
+): Promise<void> => {
+  const { store, log, nowMs } = deps
+  try {
+    const screening = await screenRecord(deps, record).catch((error: unknown): Screening => {
+      if (isPassing(error)) throw error
+      log.error({ err: error, id: record.id }, 'risk screening failed')
+      return { outcome: 'failed', reason: 'internal' }
+    })
+    await store.change(record, (known) =>
+      afterScreening(known, screening, { nowMs: nowMs(), labelsVersion }),
+    )
+  } catch (error) {
+    // What cannot be written for another reason would come again at once, before all others: it is left for the next start.
+    if (isPassing(error)) store.giveBack(record)
+    throw error
+  }
+}
+
 /**
- * Screens registered records one after the other, and again when their time comes or labels change. Several processes may do the
- * same record: its result is the same. What fails for another reason than an outage ends that record only; an error around the
- * records is logged and the round comes again.
+ * Screens registered records, and again when their time comes or labels change; as many at a time as half of the scans that the
+ * warehouse runs at once. Several processes may do the same record: its result is the same. What fails for another reason than an
+ * outage ends that record only; an error around the records is logged and the work continues after a pause.
  */
-export const startScreener = (deps: ScreenerDeps): RunningTask => {
-  const { store, nowMs, log } = deps
-  const warehouse = countRejectedReads(deps.warehouse, deps.metrics, 'risk')
+export const startScreener = (given: ScreenerDeps): RunningTask => {
+  const { store, metrics, nowMs, log } = given
+  const deps = { ...given, warehouse: countRejectedReads(given.warehouse, metrics, 'risk') }
   const controller = new AbortController()
   const { signal } = controller
-  const screenOne = async (record: RiskAssessment): Promise<void> => {
-    const request = JSON.parse(record.request) as AssessmentRequest
-    const lookAlikes =
-      request.kind === 'withdrawal'
-        ? lookAlikesOf(request.address, earlierTargets(store, record, request.chain))
-        : []
-    const screening = await screen({ ...deps, warehouse }, request, lookAlikes).catch(
-      (error: unknown): Screening => {
-        if (isPassing(error)) throw error
-        log.error({ err: error, id: record.id }, 'risk screening failed')
-        return { outcome: 'failed', reason: 'internal' }
-      },
-    )
-    await store.change(record, (known) => afterScreening(known, screening, nowMs()))
+  const labelsVersion = createVersionReader(deps)
+  const stopObserving = metrics.observe('riskQueueAge', () =>
+    Object.entries(store.dueAges(nowMs())).map(([kind, value]) => ({ labels: { kind }, value })),
+  )
+  /** Answers how long to wait for the next one. */
+  const screenNext = async (): Promise<number> => {
+    const version = await labelsVersion()
+    const record = store.takeDue(version, nowMs())
+    if (record === undefined) return IDLE_MS
+    await screenAndStore(deps, record, version)
+    return 0
   }
-  const round = async (): Promise<void> => {
-    const version = await readLabelsVersion(warehouse)
-    for (const record of store.due(version, nowMs(), PER_ROUND)) {
-      if (signal.aborted) return
-      await screenOne(record)
-    }
+  const onError = (error: unknown): number => {
+    if (isPassing(error))
+      log.warn({ err: error }, 'risk screening postponed, dependency unavailable')
+    else log.error({ err: error }, 'risk screening round failed')
+    return OUTAGE_PAUSE_MS
   }
-  const loop = async (): Promise<void> => {
+  const lane = async (): Promise<void> => {
     while (!signal.aborted) {
-      const wait = await round().then(
-        () => IDLE_MS,
-        (error: unknown) => {
-          if (isPassing(error))
-            log.warn({ err: error }, 'risk screening postponed, dependency unavailable')
-          else log.error({ err: error }, 'risk screening round failed')
-          return OUTAGE_PAUSE_MS
-        },
-      )
-      await pause(wait, signal)
+      const waitMs = await screenNext().catch(onError)
+      if (waitMs > 0) await pause(waitMs, signal)
     }
   }
-  const done = loop().catch((error: unknown) => {
-    if (!signal.aborted) throw error
-  })
+  const lanes = Array.from({ length: Math.max(1, deps.warehouse.places.scan >> 1) }, () =>
+    lane().catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    }),
+  )
   return {
     stop: async () => {
       controller.abort(new Error('the screener stopped'))
-      await done
+      stopObserving()
+      await Promise.all(lanes)
     },
   }
 }

@@ -35,13 +35,19 @@ export interface EdgeAnswer {
   readonly cut: boolean
 }
 
+/** Valid labels by address; `cut`: some may be missing. */
+export interface LabelAnswer {
+  readonly labels: ReadonlyMap<string, readonly AddressLabel[]>
+  readonly cut: boolean
+}
+
 /** Where the search reads from. Labels are those valid when it runs. */
 export interface GraphReader {
   /** Followed edges of the addresses: above the floors, the largest of each up to the fan-out. */
   edges(addresses: readonly string[], side: Side): Promise<EdgeAnswer>
   /** Edges of one address to labelled counterparties, without a floor. */
   labelledEdges(address: string, side: Side): Promise<EdgeAnswer>
-  labels(addresses: readonly string[]): Promise<ReadonlyMap<string, readonly AddressLabel[]>>
+  labels(addresses: readonly string[]): Promise<LabelAnswer>
 }
 
 /** Money that reached or left through a labelled address, with the way it took. */
@@ -125,7 +131,7 @@ export const searchExposures = async (
       bounds,
     })
     extra = []
-    const labels = await reader.labels([...reached.next.keys()])
+    const { labels, cut } = await reader.labels([...reached.next.keys()])
     for (const address of reached.next.keys()) seen.add(address)
     truncated ||= read.cut || reached.hasService
     const open: [string, Reached][] = []
@@ -134,6 +140,8 @@ export const searchExposures = async (
       exposures.push(...exposuresAt(how, own, { side, hops }))
       if (own.length === 0) open.push([address, how])
     }
+    // An address whose labels were not read may be one that is not followed.
+    if (cut) return { exposures, truncated: true }
     truncated ||= open.length > bounds.frontier
     frontier = new Map(
       open.toSorted(([, one], [, other]) => other.share - one.share).slice(0, bounds.frontier),

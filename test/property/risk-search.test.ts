@@ -50,8 +50,12 @@ const readerOf = (graph: Graph): GraphReader => ({
     edges: edgesOf(graph, address).filter(({ counterparty }) => graph.labelled.has(counterparty)),
     cut: false,
   }),
-  labels: async (addresses) =>
-    new Map(addresses.filter((one) => graph.labelled.has(one)).map((one) => [one, [labelOf(one)]])),
+  labels: async (addresses) => ({
+    labels: new Map(
+      addresses.filter((one) => graph.labelled.has(one)).map((one) => [one, [labelOf(one)]]),
+    ),
+    cut: false,
+  }),
 })
 
 /** All simple ways from `a` to labelled nodes over unlabelled ones; of each node those of its least length. */
@@ -149,4 +153,23 @@ test('a screening search is marked truncated when a bound of frontier, degree or
   let clock = 0
   const late = await search(CHAIN, { ...SEARCH_BOUNDS, timeMs: 1 }, () => clock++)
   assert.deepEqual([late.truncated, late.exposures.length], [true, 0])
+})
+
+test('a search whose labels were cut tells those that were read, follows nothing further and is marked truncated', async () => {
+  const reader = readerOf(CHAIN)
+  const searched = await searchExposures(
+    {
+      ...reader,
+      labels: async (addresses) => ({
+        ...(await reader.labels(addresses)),
+        cut: addresses.includes('e'),
+      }),
+    },
+    { start: 'a', side: 'received', bounds: SEARCH_BOUNDS, nowMs: () => 0 },
+  )
+  assert.deepEqual(
+    searched.exposures.map(({ label }) => label.address),
+    ['e'],
+  )
+  assert.equal(searched.truncated, true)
 })

@@ -62,6 +62,7 @@ test('each kind of red packet event has a table; an amount that is not known is 
       created_at: 5_000,
     },
     { ...shared, kind: 'claimed', claimer: '0xcc', amount: '4', instruction: { event_index: 1 } },
+    { ...shared, kind: 'claimed', claimer: '0xcd', amount: '4', index: -1 },
     { ...shared, kind: 'refunded', amount: '' },
     { ...shared, kind: 'refunded', amount: '5' },
   ]
@@ -71,16 +72,17 @@ test('each kind of red packet event has a table; an amount that is not known is 
     tables.map(({ table, rows }) => [table, rows.length]),
     [
       ['redpackets', 1],
-      ['redpacket_claims', 1],
+      ['redpacket_claims', 2],
       ['redpacket_refunds', 2],
     ],
   )
-  const [packet, claim, unknown, known] = tables.flatMap(({ rows }) => rows)
+  const [packet, claim, unplaced, unknown, known] = tables.flatMap(({ rows }) => rows)
   assert.deepEqual(
     [packet?.total_amount, packet?.is_random, packet?.created_at, packet?.share_id],
     ['9', 1, '1970-01-01T00:00:05.000Z', 'abc'],
   )
   assert.deepEqual([claim?.claimer, claim?.amount, claim?.event_index], ['0xcc', '4', 1])
+  assert.deepEqual([claim?.claim_index, unplaced?.claim_index], [0, null])
   assert.deepEqual([unknown?.amount, known?.amount], [null, '5'])
 })
 

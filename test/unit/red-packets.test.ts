@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
 import type { DecodeContext } from '../../ingestors/decode/contract.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+
+import { redPacketEvents } from '../../ingestors/to-wire/red-packet-feed.ts'
+import { blockMapping } from '../../ingestors/vm/block-mapping.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { TOKEN_A, transferLog, USER } from '../support/builders/dex-logs.ts'
@@ -158,6 +162,27 @@ test('a packet funded with the native token has that token, whatever token its e
   assert.deepEqual(
     onceMore.map(({ token }) => token),
     [TOKEN_A, coin, TOKEN_A],
+  )
+})
+
+test('a claim whose event does not say its index has -1 on the topic: 0 is the first claim', () => {
+  const block = buildSingleTransactionBlock([])
+  const context = {
+    chain: CHAINS.eth,
+    block,
+    mapping: blockMapping(block),
+    quoteAssets: makeQuoteAssets(CHAINS.eth),
+    quotePrices: new Map(),
+    token: () => undefined,
+    pool: () => undefined,
+  }
+  const [own] = decode(claimed(OWN)).redPackets
+  const [happy] = decode(happyClaimed).redPackets
+  assert.ok(own?.kind === 'packet-claimed' && happy?.kind === 'packet-claimed')
+  const events = redPacketEvents(context, [{ ...own, index: 0 }, own, happy])
+  assert.deepEqual(
+    events.map(({ event }) => event.index),
+    [0, 3, -1],
   )
 })
 

@@ -9,6 +9,7 @@ import {
   levelOfScore,
   overallScore,
   type Subject,
+  scoreExposure,
 } from '../../serving/risk/score.ts'
 
 const exposure = (
@@ -79,9 +80,10 @@ for (const [subject, category, hops, share, usd, level] of LEVELS) {
 }
 
 test('the overall level and score are the highest ones; without exposures they are Low and 0', () => {
-  assert.deepEqual(overallScore('address', []), { level: 'Low', score: 0 })
+  assert.deepEqual(overallScore([]), { level: 'Low', score: 0 })
   const both = [exposure('mixer', 1, 0.2), exposure('sanctions', 2, 0.02)]
-  assert.deepEqual(overallScore('address', both), { level: 'High', score: 75 })
+  const scored = both.map((each) => scoreExposure('address', each))
+  assert.deepEqual(overallScore(scored), { level: 'High', score: 75 })
   assert.deepEqual([74.9, 75, 40, 39.9].map(levelOfScore), ['Medium', 'High', 'Medium', 'Low'])
 })
 

@@ -1,22 +1,38 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ClickHouseError } from '@clickhouse/client'
-import type { Warehouse } from '../../core/clickhouse/client.ts'
-import { Fault } from '../../core/errors.ts'
+import type { RunningTask } from '../../core/bus/contract.ts'
+import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
+import { topicSpecs } from '../../core/bus/topic-specs.ts'
+import type { Query, Warehouse } from '../../core/clickhouse/client.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { Fault, Outage } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
-import { makeMetrics } from '../../core/ops/metrics.ts'
+import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
+import { makeRecordSigner } from '../../core/security/record-signature.ts'
+import type { RiskAssessment } from '../../schemas/wire.ts'
 import { createSymbolReader } from '../../serving/http/dex-route.ts'
-import type { AssessmentStore } from '../../serving/risk/assessment-store.ts'
+import type { AssessmentRequest } from '../../serving/risk/assessment.ts'
+import { type AssessmentStore, openAssessmentStore } from '../../serving/risk/assessment-store.ts'
 import { startScreener } from '../../serving/risk/screener.ts'
+import { withTempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
+
+const PLACES = { point: 2, scan: 2, internal: 2 }
+
+/** A store of no records. */
+const EMPTY_STORE = {
+  takeDue: () => undefined,
+  ofOrg: () => [],
+} as unknown as AssessmentStore
 
 /** Lines that a screener logs while its store of labels answers with an error, by level. */
 const linesBeside = async (error: Error, metrics = makeMetrics()): Promise<readonly string[]> => {
   const lines: string[] = []
   const note = (level: string) => (_: unknown, text: string) => lines.push(`${level}: ${text}`)
   const screener = startScreener({
-    store: { due: () => [], ofOrg: () => [] } as unknown as AssessmentStore,
-    warehouse: { query: async () => Promise.reject(error) } as unknown as Warehouse,
+    store: EMPTY_STORE,
+    warehouse: { query: async () => Promise.reject(error), places: PLACES } as unknown as Warehouse,
     metrics,
     log: { ...makeSilentLogger(), warn: note('warn'), error: note('error') } as never,
     nowMs: () => 0,
@@ -26,6 +42,137 @@ const linesBeside = async (error: Error, metrics = makeMetrics()): Promise<reado
   await screener.stop()
   return lines
 }
+
+type Answer = (query: Query) => Promise<readonly unknown[]>
+
+/** A screener on a store of its own, before tables that answer what the test says; empty answers by default. */
+const withScreening = async (
+  { scan, answer }: { readonly scan: number; readonly answer?: Answer },
+  run: (parts: {
+    readonly store: AssessmentStore
+    readonly start: () => RunningTask
+    readonly metrics: Metrics
+  }) => Promise<void>,
+): Promise<void> =>
+  withTempFolder(async (path) => {
+    const log = makeSilentLogger()
+    const metrics = makeMetrics()
+    const bus = await openEmbeddedBus({ path, mapSizeBytes: 64 << 20, log, retention: 'off' })
+    await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
+    const signer = makeRecordSigner('pepper')
+    const parts = { bus, codec: localCodec(), nowMs: Date.now, log, signer, metrics }
+    const store = await openAssessmentStore(parts)
+    const query = async (asked: Query) => ({ rows: (await answer?.(asked)) ?? [] })
+    const warehouse = { query, places: { ...PLACES, scan } } as unknown as Warehouse
+    const running: RunningTask[] = []
+    const start = (): RunningTask => {
+      const task = startScreener({ store, warehouse, metrics, log, nowMs: Date.now })
+      running.push(task)
+      return task
+    }
+    try {
+      await run({ store, start, metrics })
+    } finally {
+      for (const task of running) await task.stop()
+      await store.stop()
+      await bus.close()
+    }
+  })
+
+const addressOf = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`
+const request = (n: number): AssessmentRequest => ({
+  kind: 'address',
+  address: addressOf(n),
+  chains: ['eth'],
+})
+const withdrawal = (attemptTimestamp: string): AssessmentRequest => ({
+  kind: 'withdrawal',
+  network: 'ethereum',
+  chain: 'eth',
+  asset: 'ETH',
+  address: addressOf(1),
+  assetAmount: '1',
+  attemptTimestamp,
+  assetPrice: null,
+  assetDenomination: null,
+  assetId: null,
+  memo: null,
+})
+
+test('a record that cannot be read fails, and neither the ones behind it nor withdrawals beside it', async () => {
+  await withScreening({ scan: 2 }, async ({ store, start }) => {
+    const unreadable = await store.register('a', withdrawal('1700000000'))
+    await store.change(unreadable, (known) => ({ ...known, request: '{' }))
+    const address = await store.register('a', request(1))
+    const other = await store.register('a', withdrawal('1700000001'))
+    start()
+    const statusOf = ({ id }: RiskAssessment) => store.get('a', id)?.status
+    await until(() => statusOf(other) !== 'PENDING', 'the last record is screened')
+    assert.deepEqual([unreadable, address, other].map(statusOf), ['FAILED', 'COMPLETE', 'COMPLETE'])
+    assert.equal(store.get('a', unreadable.id)?.result, '{"reason":"internal"}')
+  })
+})
+
+/** The address that a statement is about; undefined: of labels in general. */
+const addressIn = ({ params }: Query): string | undefined =>
+  (params?.address as string | undefined) ?? (params?.addresses as string[] | undefined)?.[0]
+
+test('an organization with many records does not keep another one waiting', async () => {
+  const screened: string[] = []
+  const answer: Answer = async (query) => {
+    const address = addressIn(query)
+    if (address !== undefined && screened.at(-1) !== address) screened.push(address)
+    return []
+  }
+  await withScreening({ scan: 2, answer }, async ({ store, start }) => {
+    for (let n = 1; n <= 20; n++) await store.register('a', request(n))
+    const last = await store.register('b', request(99))
+    start()
+    await until(() => store.get('b', last.id)?.status === 'COMPLETE', 'the other one is screened')
+    assert.deepEqual(screened.slice(0, 2), [1, 99].map(addressOf))
+  })
+})
+
+test('half of the scans of the warehouse are used at once, each for a record of its own', async () => {
+  const open = new Map<string, () => void>()
+  const answer: Answer = (query) => {
+    const address = addressIn(query)
+    if (address === undefined || !query.sql.includes('UNION ALL')) return Promise.resolve([])
+    return new Promise((resolve) => open.set(address, () => resolve([])))
+  }
+  await withScreening({ scan: 8, answer }, async ({ store, start, metrics }) => {
+    const records: RiskAssessment[] = []
+    for (let n = 1; n <= 6; n++) records.push(await store.register('a', request(n)))
+    const task = start()
+    await until(() => open.size === 4, 'four records are under way')
+    assert.deepEqual([...open.keys()], [1, 2, 3, 4].map(addressOf))
+    const printed = await metrics.registry.getSingleMetric('sluice_risk_queue_age_seconds')?.get()
+    const ages = new Map(printed?.values.map(({ labels, value }) => [labels.kind, value]))
+    assert.ok((ages.get('first') ?? 0) > 0)
+    assert.equal(ages.get('again'), 0)
+    const isDone = () => records.every(({ id }) => store.get('a', id)?.status === 'COMPLETE')
+    await until(() => {
+      for (const resolve of open.values()) resolve()
+      return isDone()
+    }, 'all records are screened')
+    await task.stop()
+  })
+})
+
+test('a record whose screening met an outage is screened when that is over', async () => {
+  let failures = 0
+  const answer: Answer = async (query) => {
+    if (addressIn(query) === undefined || failures > 0) return []
+    failures += 1
+    throw new Outage('warehouse', 'away')
+  }
+  await withScreening({ scan: 2, answer }, async ({ store, start }) => {
+    const record = await store.register('a', request(1))
+    start()
+    await until(() => store.get('a', record.id)?.status === 'COMPLETE', 'screened after the outage')
+    assert.equal(failures, 1)
+  })
+})
 
 test('an error of the screening records is logged and ends neither screening nor the process', async () => {
   assert.deepEqual(await linesBeside(new Fault('DATABASE_ERROR')), [

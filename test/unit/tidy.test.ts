@@ -65,7 +65,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   piscina: /^core\/runtime\/thread-pool\.ts$/,
   'fossil-delta': /^serving\/realtime\/delta\.ts$/,
   protobufjs: /^serving\/realtime\/protobuf-frames\.ts$/,
-  tinyqueue: /^serving\/webhooks\/endpoint-queue\.ts$/,
+  tinyqueue: /^serving\/(webhooks\/endpoint-queue|risk\/due-records)\.ts$/,
   typebox: /^(schemas|core\/config|serving)\//,
   ulid: /^(core|serving)\//,
   commander: /^cli\//,

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RiskLevel } from '../../schemas/risk.ts'
+import type { RiskAssessment } from '../../schemas/wire.ts'
+import {
+  type AssessmentResult,
+  afterScreening,
+  isDue,
+  type Screening,
+} from '../../serving/risk/assessment.ts'
+import { riskRecord } from '../support/risk-record.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const VERSION = 3
+
+const PENDING = riskRecord(START_MS)
+
+const done = (level: RiskLevel, labelsVersion = VERSION): Screening => {
+  const result: AssessmentResult = {
+    level,
+    score: 0,
+    reason: '',
+    truncated: false,
+    labelsVersion,
+    engineVersion: '1',
+    exposures: [],
+    formerLabels: [],
+    ownLabels: [],
+    profile: [],
+    firstSeenMs: null,
+    transfer: null,
+    lookAlikes: [],
+  }
+  return { outcome: 'done', result }
+}
+const NOT_FOUND: Screening = { outcome: 'not found' }
+const failed = (reason: string): Screening => ({ outcome: 'failed', reason })
+
+const after = (
+  record: RiskAssessment,
+  screening: Screening,
+  nowMs = START_MS,
+  labelsVersion = VERSION,
+): RiskAssessment => afterScreening(record, screening, { nowMs, labelsVersion })
+
+const PERIODS: readonly (readonly [RiskLevel, days: number])[] = [
+  ['Severe', 1],
+  ['High', 1],
+  ['Medium', 7],
+  ['Low', 30],
+]
+
+for (const [level, days] of PERIODS) {
+  test(`a record of level ${level} is due again after ${days} days`, () => {
+    const record = after(PENDING, done(level))
+    assert.deepEqual([record.status, record.labels_version], ['COMPLETE', VERSION])
+    const dueMs = START_MS + days * DAY_MS
+    assert.equal(isDue(record, VERSION, dueMs - 1), false)
+    assert.equal(isDue(record, VERSION, dueMs), true)
+  })
+}
+
+test('an import of labels makes a finished record due, and a screening with them ends that', () => {
+  const record = after(PENDING, done('Low'))
+  assert.equal(isDue(record, VERSION + 1, START_MS), true)
+  const again = after(record, done('Low', VERSION + 1), START_MS + 1, VERSION + 1)
+  assert.equal(isDue(again, VERSION + 1, START_MS + 1), false)
+})
+
+for (const screening of [NOT_FOUND, failed('internal'), failed('ambiguous_reference')]) {
+  test(`a finished record whose next screening ends "${screening.outcome}" keeps its result and is due once for an import, then by its period`, () => {
+    for (const [level, days] of PERIODS) {
+      const record = after(PENDING, done(level))
+      const nowMs = START_MS + MINUTE_MS
+      assert.equal(isDue(record, VERSION + 1, nowMs), true)
+      const again = after(record, screening, nowMs, VERSION + 1)
+      assert.deepEqual([again.status, again.result], ['COMPLETE', record.result])
+      assert.equal(isDue(again, VERSION + 1, nowMs), false, 'screened for this import')
+      assert.equal(isDue(again, VERSION + 1, nowMs + days * DAY_MS - 1), false, level)
+      assert.equal(isDue(again, VERSION + 1, nowMs + days * DAY_MS), true, level)
+      assert.equal(isDue(again, VERSION + 2, nowMs), true, 'the next import')
+    }
+  })
+}
+
+test('a transaction that is not there is looked for every 30 seconds for half an hour, then the record fails', () => {
+  const early = after(PENDING, NOT_FOUND, START_MS + 30 * MINUTE_MS - 1)
+  assert.deepEqual([early.status, early.result], ['PENDING', null])
+  assert.equal(early.next_at, START_MS + 30 * MINUTE_MS - 1 + 30_000)
+  assert.equal(isDue(early, VERSION, early.next_at - 1), false)
+  assert.equal(isDue(early, VERSION, early.next_at), true)
+  assert.equal(
+    isDue(early, VERSION + 1, early.next_at - 1),
+    false,
+    'labels do not bring it forward',
+  )
+  const late = after(early, NOT_FOUND, START_MS + 30 * MINUTE_MS)
+  assert.deepEqual([late.status, late.result], ['FAILED', '{"reason":"tx_not_found"}'])
+  assert.equal(isDue(late, VERSION + 1, START_MS + 400 * DAY_MS), false)
+})
+
+test('a reference that fits several transfers fails at once', () => {
+  const record = after(PENDING, failed('ambiguous_reference'))
+  assert.deepEqual([record.status, record.result], ['FAILED', '{"reason":"ambiguous_reference"}'])
+  assert.equal(isDue(record, VERSION + 1, START_MS + 400 * DAY_MS), false)
+})
+
+test('a finished record whose result cannot be read fails with its next screening', () => {
+  for (const result of ['{', '{"level":"none"}', 'null']) {
+    const record = { ...after(PENDING, done('Low')), result }
+    const { status, result: told } = after(record, failed('internal'))
+    assert.deepEqual([status, told], ['FAILED', '{"reason":"internal"}'], result)
+  }
+})

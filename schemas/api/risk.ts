@@ -167,7 +167,10 @@ export const KytWithdrawal = namedObject('KytWithdrawal', {
   address: Type.String(),
   assetAmount: Type.String(),
   attemptIdentifier: Type.String(),
-  usdAmount: Type.String({ description: 'Amount times assetPrice; 0 where no price was said' }),
+  usdAmount: Type.String({
+    description:
+      'Amount times assetPrice; 0 where no price was given, or one in another currency than USD',
+  }),
   updatedAt: Type.String(),
   assetId: orNull('Token address'),
   memo: orNull('Memo'),

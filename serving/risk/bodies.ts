@@ -187,8 +187,9 @@ export const transferBody = (record: RiskAssessment): KytTransfer => {
 /** Places of amounts and prices that are multiplied: as many as their pattern allows. */
 const DECIMAL_PLACES = 40
 
-const product = (amount: string, price: string | null): string =>
-  price === null
+/** Amount times price in US dollars; "0" = there is no price, or one in another currency. */
+const usdValue = (amount: string, price: string | null, currency: string | null): string =>
+  price === null || (currency ?? 'USD').toUpperCase() !== 'USD'
     ? '0'
     : formatUnits(
         parseUnits(amount, DECIMAL_PLACES) * parseUnits(price, DECIMAL_PLACES),
@@ -197,7 +198,7 @@ const product = (amount: string, price: string | null): string =>
 
 /** A registered withdrawal. */
 export const withdrawalBody = (record: RiskAssessment): KytWithdrawal => {
-  const { asset, network, address, assetAmount, assetPrice, assetId, memo, attemptTimestamp } =
+  const { asset, network, address, assetAmount, assetId, memo, attemptTimestamp, ...price } =
     requestOf<'withdrawal'>(record)
   return {
     ...assessmentFields(record),
@@ -207,7 +208,7 @@ export const withdrawalBody = (record: RiskAssessment): KytWithdrawal => {
     address,
     assetAmount,
     attemptIdentifier: attemptTimestamp,
-    usdAmount: product(assetAmount, assetPrice),
+    usdAmount: usdValue(assetAmount, price.assetPrice, price.assetDenomination),
     updatedAt: toIsoTime(record.updated_at),
     assetId,
     memo,

@@ -256,7 +256,7 @@ test('a withdrawal to a look-alike of an earlier target is high', async () => {
   const real = '0xabcd000000000000000000000000000000001234'
   const first = bodyOf(await call('/kyt/withdrawal', { ...WITHDRAWAL, address: real }))
   assert.equal(first.usdAmount, '5001.25')
-  const inEuro = { ...WITHDRAWAL, address: real, assetDenomination: 'EUR' }
+  const inEuro = { ...WITHDRAWAL, address: real, assetAmount: '3', assetDenomination: 'EUR' }
   assert.equal(bodyOf(await call('/kyt/withdrawal', inEuro)).usdAmount, '0')
   const known = await whenComplete(`/kyt/withdrawal/${first.externalId}/summary`)
   assert.equal(known.rating, 'LOW')

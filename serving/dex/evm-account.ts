@@ -1,5 +1,7 @@
-import { Fault } from '../../core/errors.ts'
-import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { Fault, InvalidInput } from '../../core/errors.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
+import { isMissingMethod, isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import { allowanceData, answeredNumber, balanceData, type GasFees, quantity } from './evm-calls.ts'
 import { type Permit2Allowance, permit2AllowanceData, readPermit2Allowance } from './permit2.ts'
 import {
@@ -26,7 +28,10 @@ interface EvmCall {
   readonly valueRaw: bigint
 }
 
-/** Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node responded. */
+/**
+ * Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node gave an answer: an error of one
+ * node is not an answer, but for what it says of the contract that was called.
+ */
 export interface EvmAccountReader {
   account(owner: string, token: string | null, router: string): Promise<EvmAccount>
   /** What Permit2 lets a spender take. */
@@ -53,35 +58,81 @@ const DEFAULT_TIP = 1_000_000_000n
 /** Longest part of a node's message that an answer shows. */
 const MAX_LOG_LENGTH = 300
 
-/** What a node says, or why it refuses: a node is not to be rested because a contract reverts. */
-type NodeAnswer = { readonly value: unknown } | { readonly refused: string }
+/** What a contract answers, or why the call of it fails. */
+type RunAnswer = { readonly value: string } | { readonly failed: string }
+
+const invalid = (method: string): InvalidInput =>
+  new InvalidInput('bad-answer', `the node's answer to ${method} has an unexpected format`)
+
+const readNumber = (answer: unknown, method: string): bigint => {
+  const number = answeredNumber(answer)
+  if (number === undefined) throw invalid(method)
+  return number
+}
+
+const isHex = (value: unknown): value is string =>
+  typeof value === 'string' && /^0x(?:[0-9a-fA-F]{2})*$/.test(value)
+
+/** Asks one node after the other. */
+const createRequest =
+  (rpc: RpcPool) =>
+  async <Answer>(work: (call: CallEndpoint) => Promise<Answer | undefined>): Promise<Answer> => {
+    const answer = await rpc.attempt(work).catch((cause: unknown) => {
+      throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
+    })
+    if (answer === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
+    return answer
+  }
+
+/** Runs a call. The transaction is to blame and not the node, which would be rested otherwise, where the node says so. */
+const run = async (
+  call: CallEndpoint,
+  method: string,
+  params: readonly unknown[],
+): Promise<RunAnswer> => {
+  try {
+    const value = await call({ method, params })
+    if (isHex(value) || answeredNumber(value) !== undefined) return { value: value as string }
+    throw invalid(method)
+  } catch (error) {
+    if (!isTransactionError('evm', 'run', error)) throw error
+    return { failed: error.message.slice(0, MAX_LOG_LENGTH) }
+  }
+}
+
+/** The fees of the newest block and what the node proposes; undefined: it has no newest block. */
+const feesOver = async (call: CallEndpoint): Promise<GasFees | undefined> => {
+  const ask = (method: string, params: readonly unknown[] = []) => call({ method, params })
+  const block = await ask('eth_getBlockByNumber', ['latest', false])
+  if (block === null) return undefined
+  if (!isJsonObject(block)) throw invalid('eth_getBlockByNumber')
+  const base = answeredNumber(block.baseFeePerGas)
+  if (base === undefined) {
+    return { gasPrice: readNumber(await ask('eth_gasPrice'), 'eth_gasPrice') }
+  }
+  const tip = await ask('eth_maxPriorityFeePerGas').then(
+    (answer) => readNumber(answer, 'eth_maxPriorityFeePerGas'),
+    (error: unknown) => {
+      if (isMissingMethod(error)) return DEFAULT_TIP
+      throw error
+    },
+  )
+  return { maxFeePerGas: 2n * base + tip, maxPriorityFeePerGas: tip }
+}
 
 /** Reads over a chain's nodes. */
 export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
-  const request = async (method: string, params: readonly unknown[]): Promise<NodeAnswer> => {
-    const response = rpc.attempt(async (call): Promise<NodeAnswer> => {
-      try {
-        return { value: await call({ method, params }) }
-      } catch (error) {
-        if (error instanceof RpcError) return { refused: error.message.slice(0, MAX_LOG_LENGTH) }
-        throw error
-      }
-    })
-    const answer = await response.catch((cause: unknown) => {
-      throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
-    })
-    return answer ?? { refused: '' }
-  }
-  const askNumber = async (method: string, params: readonly unknown[]): Promise<bigint> => {
-    const answer = await request(method, params)
-    return ('value' in answer ? answeredNumber(answer.value) : undefined) ?? 0n
-  }
-  const view = (to: string, data: string): Promise<bigint> =>
-    askNumber('eth_call', [{ to, data }, 'latest'])
-  const answerOf = async (to: string, data: string): Promise<unknown> => {
-    const answer = await request('eth_call', [{ to, data }, 'latest'])
+  const request = createRequest(rpc)
+  const askNumber = (method: string, params: readonly unknown[]): Promise<bigint> =>
+    request(async (call) => readNumber(await call({ method, params }), method))
+  /** undefined: the contract reverts, and so says nothing. */
+  const answerOf = async (to: string, data: string): Promise<string | undefined> => {
+    const answer = await request((call) => run(call, 'eth_call', [{ to, data }, 'latest']))
     return 'value' in answer ? answer.value : undefined
   }
+  /** What a contract counts; nothing where it reverts or is not there. */
+  const view = async (to: string, data: string): Promise<bigint> =>
+    answeredNumber(await answerOf(to, data)) ?? 0n
   const balance = (owner: string, token: string | null): Promise<bigint> =>
     token === null
       ? askNumber('eth_getBalance', [owner, 'latest'])
@@ -111,22 +162,15 @@ export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
       if (token === null) return { nonce, balanceRaw, allowanceRaw: balanceRaw }
       return { nonce, balanceRaw, allowanceRaw: await view(token, allowanceData(owner, router)) }
     },
-    fees: async () => {
-      const latest = await request('eth_getBlockByNumber', ['latest', false])
-      const block = 'value' in latest ? latest.value : null
-      const { baseFeePerGas } = (block ?? {}) as { readonly baseFeePerGas?: unknown }
-      const base = answeredNumber(baseFeePerGas)
-      if (base === undefined) return { gasPrice: await askNumber('eth_gasPrice', []) }
-      const answer = await request('eth_maxPriorityFeePerGas', [])
-      const tip = ('value' in answer ? answeredNumber(answer.value) : undefined) ?? DEFAULT_TIP
-      return { maxFeePerGas: 2n * base + tip, maxPriorityFeePerGas: tip }
-    },
+    fees: () => request(feesOver),
     gasOf: async ({ from, to, data, valueRaw }) => {
-      const call = { from, to, data, value: quantity(valueRaw) }
-      const answer = await request('eth_estimateGas', [call])
-      if ('value' in answer) return answeredNumber(answer.value) ?? 0n
-      const { refused } = answer
-      throw new Fault('DEX_SWAP_SIMULATED_FAILED', undefined, { logs: [refused] })
+      const params = [{ from, to, data, value: quantity(valueRaw) }]
+      const answer = await request(async (call) => {
+        const ran = await run(call, 'eth_estimateGas', params)
+        return 'failed' in ran ? ran : { gas: readNumber(ran.value, 'eth_estimateGas') }
+      })
+      if ('gas' in answer) return answer.gas
+      throw new Fault('DEX_SWAP_SIMULATED_FAILED', undefined, { logs: [answer.failed] })
     },
   }
 }

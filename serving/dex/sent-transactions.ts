@@ -4,7 +4,7 @@ import { pause } from '../../core/retry.ts'
 import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import type { JobChange } from '../jobs/job.ts'
 import type { JobStore, NewJob } from '../jobs/job-store.ts'
-import type { CheckState, SendableTransaction } from './transaction-kind.ts'
+import type { CheckState } from './transaction-kind.ts'
 import { transactionKindOf } from './transaction-kinds.ts'
 
 /** Time between two looks at the jobs. */
@@ -23,7 +23,7 @@ export const sentJobId = (hash: string): string => `job_${hash.replace(/^0x/, ''
 export const newSentJob = (
   orgId: string,
   chain: { readonly id: string; readonly word: string },
-  { hash, details }: SendableTransaction,
+  { hash, details }: { readonly hash: string; readonly details: Readonly<Record<string, unknown>> },
 ): NewJob => ({
   orgId,
   hash,
@@ -84,7 +84,7 @@ const checkJobs = async (
       const schedule = schedules.get(key) ?? { nextMs: 0, missingChecks: 0 }
       schedules.set(key, schedule)
       open.add(key)
-      return { job, schedule }
+      return { key, job, schedule }
     })
     const due = all
       .filter(({ schedule }) => schedule.nextMs <= nowMs())
@@ -92,12 +92,15 @@ const checkJobs = async (
       .slice(0, MAX_PER_CHECK)
     const kind = transactionKindOf(chain)
     const pool = due.length > 0 ? nodes.of(chain) : undefined
-    const checks = due.map(async ({ job, schedule }) => {
+    const checks = due.map(async ({ key, job, schedule }) => {
       const ageMs = nowMs() - job.createdAtMs
       schedule.nextMs = nowMs() + Math.min(kind?.maxWaitMs ?? Infinity, ageMs / 10)
       try {
         const change = (pool && (await kind?.check(pool, job, schedule))) ?? overdue(ageMs)
-        if (change) await jobs.update(job, () => change)
+        if (!change) return
+        await jobs.update(job, () => change)
+        // Who sends it again begins anew.
+        schedules.delete(key)
       } catch (error) {
         log.warn(
           { err: error, chain, hash: job.hash },

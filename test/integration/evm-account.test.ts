@@ -163,8 +163,5 @@ test('a node that proposes no tip leaves one of 1 gwei', async () => {
   assert.ok('maxPriorityFeePerGas' in fees)
   assert.equal(fees.maxPriorityFeePerGas, 1_000_000_000n)
   refusing({ code: -32_005, message: 'rate limited' }, ['eth_maxPriorityFeePerGas'])
-  assert.equal(
-    await outcomeOf(openReader(faulty.httpUrl).reader.fees()),
-    'CHAIN_CONNECTION_ERROR',
-  )
+  assert.equal(await outcomeOf(openReader(faulty.httpUrl).reader.fees()), 'CHAIN_CONNECTION_ERROR')
 })

@@ -2,6 +2,7 @@ import { Fault, InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
 import { isMissingMethod, isTransactionError } from '../../core/rpc/transaction-errors.ts'
+import { askNodes } from './ask-nodes.ts'
 import { allowanceData, answeredNumber, balanceData, type GasFees, quantity } from './evm-calls.ts'
 import { type Permit2Allowance, permit2AllowanceData, readPermit2Allowance } from './permit2.ts'
 import {
@@ -73,17 +74,6 @@ const readNumber = (answer: unknown, method: string): bigint => {
 const isHex = (value: unknown): value is string =>
   typeof value === 'string' && /^0x(?:[0-9a-fA-F]{2})*$/.test(value)
 
-/** Asks one node after the other. */
-const createRequest =
-  (rpc: RpcPool) =>
-  async <Answer>(work: (call: CallEndpoint) => Promise<Answer | undefined>): Promise<Answer> => {
-    const answer = await rpc.attempt(work).catch((cause: unknown) => {
-      throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
-    })
-    if (answer === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
-    return answer
-  }
-
 /** Runs a call. The transaction is to blame and not the node, which would be rested otherwise, where the node says so. */
 const run = async (
   call: CallEndpoint,
@@ -122,7 +112,8 @@ const feesOver = async (call: CallEndpoint): Promise<GasFees | undefined> => {
 
 /** Reads over a chain's nodes. */
 export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
-  const request = createRequest(rpc)
+  const request = <Answer>(work: (call: CallEndpoint) => Promise<Answer | undefined>) =>
+    askNodes(rpc, work)
   const askNumber = (method: string, params: readonly unknown[]): Promise<bigint> =>
     request(async (call) => readNumber(await call({ method, params }), method))
   /** undefined: the contract reverts, and so says nothing. */

@@ -1,6 +1,7 @@
 import { InvalidInput } from '../../core/errors.ts'
 import { isNodeError } from '../../core/rpc/endpoint.ts'
-import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
+import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import type { Job, JobChange } from '../jobs/job.ts'
 import { isKnownByAny } from './ask-nodes.ts'
 import { type NodeErrors, nodeErrorFault, type SendOutcome, sendOverNodes } from './node-refusal.ts'
@@ -14,13 +15,6 @@ const CHECKS_UNTIL_EXPIRED = 3
 /** Votes of most of the stake are there. */
 const ENDS: ReadonlySet<unknown> = new Set(['confirmed', 'finalized'])
 
-/**
- * Errors of JSON-RPC by which a node refuses the transaction and not the call: it fails when it is run, a signature is wrong, its
- * parameters are invalid, signatures are missing, its version is unknown. Source: agave rpc-client-api, custom errors.
- */
-const TRANSACTION_ERRORS: ReadonlySet<number> = new Set([
-  ...[-32_002, -32_003, -32_602, -32_013, -32_015],
-])
 /** What nodes say of a transaction. Source: agave, texts of TransactionError. */
 const KNOWN = /already been processed/i
 const OLD_BLOCKHASH = /blockhash not found/i
@@ -105,7 +99,7 @@ const sendOver = async (
     )
   } catch (error) {
     // The transaction is to blame and not the node, which would be rested otherwise.
-    if (!(error instanceof RpcError) || !TRANSACTION_ERRORS.has(error.code)) throw error
+    if (!isTransactionError('svm', 'send', error)) throw error
     if (KNOWN.test(error.message)) return 'sent'
     // One that is in a block for longer than its blockhash lives.
     const isOld = OLD_BLOCKHASH.test(error.message)
@@ -157,7 +151,7 @@ const sendAgain = async (call: CallEndpoint, transaction: unknown): Promise<void
   try {
     await call({ method: 'sendTransaction', params: [transaction, options] })
   } catch (error) {
-    if (!(error instanceof RpcError) || !TRANSACTION_ERRORS.has(error.code)) throw error
+    if (!isTransactionError('svm', 'send', error)) throw error
   }
 }
 

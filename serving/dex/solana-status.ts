@@ -41,7 +41,7 @@ const readInContext = (answer: unknown, method: string): InContext => {
   return { slot: Number(slot), value }
 }
 
-/** What a node knows of a transaction; null: nothing. Throws `InvalidInput` for an answer that is none. */
+/** What a node knows of a transaction; null: nothing. Throws `InvalidInput` for an invalid answer. */
 export const statusOver = async (
   call: CallEndpoint,
   signature: string,

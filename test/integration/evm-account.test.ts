@@ -107,7 +107,7 @@ test("an error of the only node is an outage of the chain, and never the account
   }
 })
 
-test('an answer of a node that is none is an outage of the chain', async () => {
+test('an invalid answer of a node is an outage of the chain', async () => {
   for (const answer of [null, 7, {}, [], 'zz', '']) {
     answering(answer)
     for (const [name, read] of Object.entries(READS)) {

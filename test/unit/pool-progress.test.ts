@@ -1,45 +1,46 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createChainMarket, requireFreshPools } from '../../serving/dex/chain-market.ts'
-import { createPoolProgress } from '../../serving/dex/pool-progress.ts'
+import { createPoolProgress, type PoolProgress } from '../../serving/dex/pool-progress.ts'
 
 const at = (seq: number, records: number, height = seq) => ({
   seq,
   records,
   place: { height, slot: height * 10 },
 })
+const heightOf = ({ newest }: PoolProgress) => newest?.height
 const NOW_MS = 1_000_000
 
 test('pools are read up to the newest block whose records have all come, in whichever order', () => {
   const progress = createPoolProgress()
-  assert.equal(progress.newest, undefined)
+  assert.equal(heightOf(progress), undefined)
   progress.record(2)
   progress.block(at(1, 0))
-  assert.equal(progress.newest?.height, 1)
+  assert.equal(heightOf(progress), 1)
   progress.block(at(2, 2))
-  assert.equal(progress.newest?.height, 1)
+  assert.equal(heightOf(progress), 1)
   progress.block(at(3, 0))
   progress.record(2)
-  assert.equal(progress.newest?.height, 3)
+  assert.equal(heightOf(progress), 3)
   // Redelivered.
   progress.block(at(2, 5))
   progress.record(2)
-  assert.equal(progress.newest?.height, 3)
+  assert.equal(heightOf(progress), 3)
   progress.reset()
-  assert.equal(progress.newest, undefined)
+  assert.equal(heightOf(progress), undefined)
   progress.block(at(4, 1))
   progress.record(4)
-  assert.equal(progress.newest?.height, 4)
+  assert.equal(heightOf(progress), 4)
 })
 
 test('blocks without pool events carry the pools on, and a removed block takes them back', () => {
   const progress = createPoolProgress()
   for (let seq = 1; seq <= 5_000; seq += 1) progress.block(at(seq, 0))
-  assert.equal(progress.newest?.height, 5_000)
+  assert.equal(heightOf(progress), 5_000)
   progress.block(at(5_001, 1, 4_999))
-  assert.equal(progress.newest?.height, 5_000)
+  assert.equal(heightOf(progress), 5_000)
   progress.record(5_001)
-  assert.equal(progress.newest?.height, 4_999)
+  assert.equal(heightOf(progress), 4_999)
 })
 
 test('pools that are behind the head are refused beyond 3 blocks, on Solana 20 slots; the answer is of their block', async () => {

@@ -47,7 +47,7 @@ test('a call that reverts is to blame under any code, one that is sent on is not
   assert.equal(isTransactionError('evm', 'run', new Outage('rpc', 'reverted')), false)
 })
 
-test('a missing method is told from an error of the method', () => {
+test('a missing method is distinguished from an error of the method', () => {
   assert.deepEqual(
     [said(-32_601), said(-32_004), said(-32_005), new Error('no')].map(isMissingMethod),
     [true, true, false, false],

@@ -1,5 +1,8 @@
-import { Fault } from '../../core/errors.ts'
-import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { Fault, InvalidInput } from '../../core/errors.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
+import { isMissingMethod, isTransactionError } from '../../core/rpc/transaction-errors.ts'
+import { askNodes } from './ask-nodes.ts'
 import { type AccountCall, type CallAnswer, RUNNER_CODE, readRun, runData } from './call-runner.ts'
 import { allowanceData, answeredNumber, balanceData, type GasFees, quantity } from './evm-calls.ts'
 import { type Permit2Allowance, permit2AllowanceData, readPermit2Allowance } from './permit2.ts'
@@ -28,7 +31,10 @@ interface EvmCall {
   readonly valueRaw: bigint
 }
 
-/** Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node responded. */
+/**
+ * Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node gave an answer: an error of one
+ * node is not an answer, but for what it says of the contract that was called.
+ */
 export interface EvmAccountReader {
   account(owner: string, token: string | null, router: string): Promise<EvmAccount>
   /** What Permit2 lets a spender take. */
@@ -63,35 +69,77 @@ const DEFAULT_TIP = 1_000_000_000n
 /** Longest part of a node's message that an answer shows. */
 const MAX_LOG_LENGTH = 300
 
-/** What a node says, or why it refuses: a node is not to be rested because a contract reverts. */
-type NodeAnswer = { readonly value: unknown } | { readonly refused: string }
+/** What a contract answers, or why the call of it fails. */
+type RunAnswer = { readonly value: string } | { readonly failed: string }
+
+const invalid = (method: string): InvalidInput =>
+  new InvalidInput('bad-answer', `the node's answer to ${method} has an unexpected format`)
+
+const readNumber = (answer: unknown, method: string): bigint => {
+  const number = answeredNumber(answer)
+  if (number === undefined) throw invalid(method)
+  return number
+}
+
+const isHex = (value: unknown): value is string =>
+  typeof value === 'string' && /^0x(?:[0-9a-fA-F]{2})*$/.test(value)
+
+/** Runs a call. The transaction is to blame and not the node, which would be rested otherwise, where the node says so. */
+const run = async (
+  call: CallEndpoint,
+  method: string,
+  params: readonly unknown[],
+): Promise<RunAnswer> => {
+  try {
+    const value = await call({ method, params })
+    if (isHex(value) || answeredNumber(value) !== undefined) return { value: value as string }
+    throw invalid(method)
+  } catch (error) {
+    if (!isTransactionError('evm', 'run', error)) throw error
+    return { failed: error.message.slice(0, MAX_LOG_LENGTH) }
+  }
+}
+
+/** A node that does not take code of the caller's refuses the parameter or the method: it does not fail. */
+const leftOut = (error: unknown): RunAnswer => {
+  if (!isTransactionError('evm', 'send', error) && !isMissingMethod(error)) throw error
+  return { failed: String(error) }
+}
+
+/** The fees of the newest block and what the node proposes; undefined: it has no newest block. */
+const feesOver = async (call: CallEndpoint): Promise<GasFees | undefined> => {
+  const ask = (method: string, params: readonly unknown[] = []) => call({ method, params })
+  const block = await ask('eth_getBlockByNumber', ['latest', false])
+  if (block === null) return undefined
+  if (!isJsonObject(block)) throw invalid('eth_getBlockByNumber')
+  const base = answeredNumber(block.baseFeePerGas)
+  if (base === undefined) {
+    return { gasPrice: readNumber(await ask('eth_gasPrice'), 'eth_gasPrice') }
+  }
+  const tip = await ask('eth_maxPriorityFeePerGas').then(
+    (answer) => readNumber(answer, 'eth_maxPriorityFeePerGas'),
+    (error: unknown) => {
+      if (isMissingMethod(error)) return DEFAULT_TIP
+      throw error
+    },
+  )
+  return { maxFeePerGas: 2n * base + tip, maxPriorityFeePerGas: tip }
+}
 
 /** Reads over a chain's nodes. */
 export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
-  const request = async (method: string, params: readonly unknown[]): Promise<NodeAnswer> => {
-    const response = rpc.attempt(async (call): Promise<NodeAnswer> => {
-      try {
-        return { value: await call({ method, params }) }
-      } catch (error) {
-        if (error instanceof RpcError) return { refused: error.message.slice(0, MAX_LOG_LENGTH) }
-        throw error
-      }
-    })
-    const answer = await response.catch((cause: unknown) => {
-      throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
-    })
-    return answer ?? { refused: '' }
-  }
-  const askNumber = async (method: string, params: readonly unknown[]): Promise<bigint> => {
-    const answer = await request(method, params)
-    return ('value' in answer ? answeredNumber(answer.value) : undefined) ?? 0n
-  }
-  const view = (to: string, data: string): Promise<bigint> =>
-    askNumber('eth_call', [{ to, data }, 'latest'])
-  const answerOf = async (to: string, data: string): Promise<unknown> => {
-    const answer = await request('eth_call', [{ to, data }, 'latest'])
+  const request = <Answer>(work: (call: CallEndpoint) => Promise<Answer | undefined>) =>
+    askNodes(rpc, work)
+  const askNumber = (method: string, params: readonly unknown[]): Promise<bigint> =>
+    request(async (call) => readNumber(await call({ method, params }), method))
+  /** undefined: the contract reverts, and so says nothing. */
+  const answerOf = async (to: string, data: string): Promise<string | undefined> => {
+    const answer = await request((call) => run(call, 'eth_call', [{ to, data }, 'latest']))
     return 'value' in answer ? answer.value : undefined
   }
+  /** What a contract counts; nothing where it reverts or is not there. */
+  const view = async (to: string, data: string): Promise<bigint> =>
+    answeredNumber(await answerOf(to, data)) ?? 0n
   const balance = (owner: string, token: string | null): Promise<bigint> =>
     token === null
       ? askNumber('eth_getBalance', [owner, 'latest'])
@@ -121,29 +169,25 @@ export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
       if (token === null) return { nonce, balanceRaw, allowanceRaw: balanceRaw }
       return { nonce, balanceRaw, allowanceRaw: await view(token, allowanceData(owner, router)) }
     },
-    fees: async () => {
-      const latest = await request('eth_getBlockByNumber', ['latest', false])
-      const block = 'value' in latest ? latest.value : null
-      const { baseFeePerGas } = (block ?? {}) as { readonly baseFeePerGas?: unknown }
-      const base = answeredNumber(baseFeePerGas)
-      if (base === undefined) return { gasPrice: await askNumber('eth_gasPrice', []) }
-      const answer = await request('eth_maxPriorityFeePerGas', [])
-      const tip = ('value' in answer ? answeredNumber(answer.value) : undefined) ?? DEFAULT_TIP
-      return { maxFeePerGas: 2n * base + tip, maxPriorityFeePerGas: tip }
-    },
+    fees: () => request(feesOver),
     gasOf: async ({ from, to, data, valueRaw }) => {
-      const call = { from, to, data, value: quantity(valueRaw) }
-      const answer = await request('eth_estimateGas', [call])
-      if ('value' in answer) return answeredNumber(answer.value) ?? 0n
-      const { refused } = answer
-      const details = { reason: revertReason(refused), logs: [refused] }
+      const params = [{ from, to, data, value: quantity(valueRaw) }]
+      const answer = await request(async (call) => {
+        const ran = await run(call, 'eth_estimateGas', params)
+        return 'failed' in ran ? ran : { gas: readNumber(ran.value, 'eth_estimateGas') }
+      })
+      if ('gas' in answer) return answer.gas
+      const { failed } = answer
+      const details = { reason: revertReason(failed), logs: [failed] }
       throw new Fault('DEX_SWAP_SIMULATED_FAILED', undefined, details)
     },
     trial: async (accounts, calls) => {
       const [account] = accounts
-      const call = { from: account, to: account, data: runData(calls) }
+      const trial = { from: account, to: account, data: runData(calls) }
       const code = Object.fromEntries(accounts.map((each) => [each, { code: RUNNER_CODE }]))
-      const answer = await request('eth_call', [call, 'latest', code])
+      const answer = await request((call) =>
+        run(call, 'eth_call', [trial, 'latest', code]).catch(leftOut),
+      )
       return 'value' in answer ? readRun(answer.value) : undefined
     },
   }

@@ -1,7 +1,9 @@
 import { base58Decode } from '../../core/base58.ts'
 import { Fault, InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import type { RpcPool } from '../../core/rpc/pool.ts'
+import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
+import { askNodes } from './ask-nodes.ts'
 import type { BlockhashLifetime } from './solana-message.ts'
 
 /** An account as a node has it. */
@@ -52,11 +54,9 @@ export const createSolanaReader = (rpc: RpcPool): SolanaReader => {
     params: readonly unknown[],
     read: (answer: unknown) => T,
   ): Promise<T> => {
-    const response = rpc.attempt(async (call) => ({ read: read(await call({ method, params })) }))
-    const answer = await response.catch((cause: unknown) => {
-      throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
-    })
-    if (answer === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
+    const answer = await askNodes(rpc, async (call) => ({
+      read: read(await call({ method, params })),
+    }))
     return answer.read
   }
   return {
@@ -70,19 +70,15 @@ export const createSolanaReader = (rpc: RpcPool): SolanaReader => {
     run: async (transaction) => {
       const options = { encoding: 'base64', commitment: COMMITMENT, sigVerify: false }
       const params = [transaction, { ...options, replaceRecentBlockhash: true }]
-      const response = rpc.attempt(async (call) => {
+      const result = await askNodes(rpc, async (call) => {
         try {
           return readRun(await call({ method: 'simulateTransaction', params }))
         } catch (error) {
           // The transaction is to blame and not the node, which would be rested otherwise.
-          if (error instanceof RpcError) return failedRun([error.message])
+          if (isTransactionError('svm', 'run', error)) return failedRun([error.message])
           throw error
         }
       })
-      const result = await response.catch((cause: unknown) => {
-        throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
-      })
-      if (result === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
       if (result instanceof Fault) throw result
       return result
     },

@@ -147,7 +147,7 @@ const quoteAsked = (
 const evmSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   const { market, startedMs, body } = request
   const read = readOrder(market, body, startedMs)
-  const { head } = await requireFreshPools(market, deps.freshness, startedMs)
+  const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.accounts.get(market.chain.id)
   const order = await withEvmAmount(reader, read)
   const venueOf = ({ protocol }: Pool) => order.routers.find((each) => each.protocol === protocol)
@@ -159,14 +159,14 @@ const evmSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   const built = await buildEvmSwap(reader, { ...order, quote, venue })
   return {
     ...transactionBody(built),
-    routeInfo: await routeInfo(deps, market, { quote, head, simulated: built.simulated }),
+    routeInfo: await routeInfo(deps, market, { quote, block, simulated: built.simulated }),
   }
 }
 
 const solanaSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   const { market, pool, startedMs, body } = request
   const read = readSolanaOrder(market, body, { nowMs: startedMs, slippage: String(body.slippage) })
-  const { head } = await requireFreshPools(market, deps.freshness, startedMs)
+  const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
   const order = await withSolanaAmount(reader, read)
   const isOffered = ({ protocol, tokens }: Pool): boolean => isBuildable(protocol, tokens)
@@ -177,6 +177,6 @@ const solanaSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return {
     ...(await solanaTransactionBody(reader, { ...order, quote })),
-    routeInfo: await routeInfo(deps, market, { quote, head, simulated: true }),
+    routeInfo: await routeInfo(deps, market, { quote, block, simulated: true }),
   }
 }

@@ -17,6 +17,8 @@ interface BuiltTransaction {
 
 /** One that pays a packet in. */
 interface BuiltCreation extends BuiltTransaction {
+  /** It was run against the newest block; false: what is paid in may not be taken yet, and the gas is a fixed one. */
+  readonly simulated: boolean
   /** What must be signed first: the contract may not yet take what is paid in. */
   readonly approval: {
     readonly token: string
@@ -85,6 +87,7 @@ export const buildCreation = async (
   return {
     hex: unsignedHex(transaction),
     transaction,
+    simulated: isAllowed,
     approval:
       isAllowed || token === null
         ? null

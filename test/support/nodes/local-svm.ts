@@ -90,6 +90,8 @@ const statusOf = (svm: LiteSVM, signed: string) => {
   return { slot: Number(svm.getClock().slot), confirmationStatus: 'confirmed', err }
 }
 
+const slotOf = (svm: LiteSVM): number => Number(svm.getClock().slot)
+
 interface Served {
   readonly svm: LiteSVM
   readonly genesis: string
@@ -132,9 +134,13 @@ const METHODS: Readonly<Record<string, (served: Served, params: readonly unknown
     return name
   },
   getSignatureStatuses: ({ svm }, [signatures]) => ({
+    context: { slot: slotOf(svm) },
     value: (signatures as readonly string[]).map((signed) => statusOf(svm, signed)),
   }),
-  isBlockhashValid: ({ svm }, [blockhash]) => ({ value: svm.latestBlockhash() === blockhash }),
+  isBlockhashValid: ({ svm }, [blockhash]) => ({
+    context: { slot: slotOf(svm) },
+    value: svm.latestBlockhash() === blockhash,
+  }),
 }
 
 const resultOf = (run: () => unknown) => {

@@ -1,6 +1,6 @@
 import { Fault, InvalidInput, Outage } from '../../core/errors.ts'
 import type { RpcCall } from '../../core/rpc/endpoint.ts'
-import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { OversizedAnswer, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
 
 /** A transaction of which the gas is wanted. */
 export interface GasRequest {
@@ -16,24 +16,33 @@ export interface GasRequest {
 const REVERTED = 3
 const INVALID_INPUT = -32_000
 const MAX_REASON_LENGTH = 200
+/** Largest answer, bytes: a number, or a reason whose contract is a stranger's. */
+const MAX_ANSWER_BYTES = 16_384
 
 const callOf = ({ value, ...rest }: GasRequest): RpcCall => ({
   method: 'eth_estimateGas',
   params: [{ ...rest, value: `0x${value.toString(16)}` }],
+  maxBytes: MAX_ANSWER_BYTES,
 })
 
 /**
  * Gas that a transaction needs in the state of the newest block. Throws `Fault` TRANSACTION_FAILED for one that would fail as far as
  * the node checks, and CHAIN_CONNECTION_ERROR when no node responded.
  */
-export const estimateGasLimit = async (nodes: RpcPool, request: GasRequest): Promise<bigint> => {
+export const estimateGasLimit = async (
+  nodes: Pick<RpcPool, 'attempt'>,
+  request: GasRequest,
+): Promise<bigint> => {
   try {
     const estimate = await nodes.attempt(async (call) => {
       try {
         return readGas(await call(callOf(request)))
       } catch (error) {
         // The transaction is to blame and not the node, which would be rested otherwise.
-        if (error instanceof RpcError && isTransactionError(error)) return failedTransaction(error)
+        if (error instanceof OversizedAnswer) return failedTransaction('its reason is too long')
+        if (error instanceof RpcError && isTransactionError(error)) {
+          return failedTransaction(error.message)
+        }
         throw error
       }
     })
@@ -51,7 +60,7 @@ export const estimateGasLimit = async (nodes: RpcPool, request: GasRequest): Pro
 const isTransactionError = ({ code }: RpcError): boolean =>
   code === REVERTED || code === INVALID_INPUT
 
-const failedTransaction = ({ message }: RpcError): Fault =>
+const failedTransaction = (message: string): Fault =>
   new Fault('TRANSACTION_FAILED', undefined, { reason: message.slice(0, MAX_REASON_LENGTH) })
 
 const readGas = (answer: unknown): bigint => {

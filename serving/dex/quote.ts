@@ -84,7 +84,7 @@ const feeOf = ({ hops, amountInRaw }: Path): bigint => {
 
 /** Why there is no route: whether another amount would have one is tried out. */
 const withoutRoute = ({ graph, hubs }: RoutingScope, request: SwapRequest): Fault => {
-  const { amountRaw, tokenIn, tokenOut } = request
+  const { amountRaw } = request
   const limits = { ...DEFAULT_ROUTE_LIMITS, workUnits: PROBE_UNITS, maxPaths: 1 }
   const isPossible = (amount: bigint): boolean =>
     findRoute(graph, hubs, { ...request, amountRaw: amount }, limits) !== undefined
@@ -100,11 +100,25 @@ const withoutRoute = ({ graph, hubs }: RoutingScope, request: SwapRequest): Faul
   for (let shift = SHIFT_STEP; shift <= MAX_SHIFT; shift += SHIFT_STEP) {
     if (isPossible(amountRaw << shift)) return new Fault('AMOUNT_TOO_SMALL')
   }
-  return new Fault('DEX_ROUTE_BUILD_FAILED', undefined, {
+  return noPools(request)
+}
+
+const noPools = ({ tokenIn, tokenOut }: Pick<SwapRequest, 'tokenIn' | 'tokenOut'>): Fault =>
+  new Fault('DEX_ROUTE_BUILD_FAILED', undefined, {
     input_token: tokenIn,
     output_token: tokenOut,
     reason: 'no route over pools with known state between the tokens',
   })
+
+/** Throws `Fault` DEX_ROUTE_BUILD_FAILED where no pools lead from one token to the other, whatever the amount: a look, no search. */
+export const requirePools = (
+  graph: PoolGraph,
+  tokens: Pick<SwapRequest, 'tokenIn' | 'tokenOut'>,
+): void => {
+  const { tokenIn, tokenOut } = tokens
+  if (graph.poolsOf(tokenIn, tokenOut).length > 0) return
+  const leadsOn = [tokenIn, tokenOut].every((token) => graph.neighbours(token).length > 0)
+  if (!leadsOn) throw noPools(tokens)
 }
 
 /** Decimals of a token; null = not known. */

@@ -1,7 +1,7 @@
 import { base58Decode } from '../../core/base58.ts'
 import { Fault, InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { type CallEndpoint, OversizedAnswer, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
 import type { BlockhashLifetime } from './solana-message.ts'
 
 /** An account as a node has it. */
@@ -35,6 +35,8 @@ const [MAX_LOG_LINES, MAX_LINE_LENGTH] = [8, 200]
 /** Most units of computation of a transaction. Source: MAX_COMPUTE_UNIT_LIMIT of the Solana SDK. */
 export const MAX_COMPUTE_UNITS = 1_400_000
 const KEY_BYTES = 32
+/** Largest answer, bytes: accounts of pools and tokens take a few thousand each, the log of a run ten thousand. */
+const MAX_ANSWER_BYTES = 262_144
 const MAX_LAMPORTS = (1n << 64n) - 1n
 
 const invalid = (method: string): InvalidInput =>
@@ -45,20 +47,36 @@ const answerValue = (answer: unknown, method: string): unknown => {
   return answer.value
 }
 
+/** Asks one node after the other; what a caller named decides the size of an answer, and not the node. */
+const askWithin = async <T>(
+  rpc: Pick<RpcPool, 'attempt'>,
+  work: (call: CallEndpoint) => Promise<T | Fault>,
+): Promise<T> => {
+  const response = rpc.attempt(async (call) => {
+    try {
+      return { read: await work((asked) => call({ ...asked, maxBytes: MAX_ANSWER_BYTES })) }
+    } catch (error) {
+      if (!(error instanceof OversizedAnswer)) throw error
+      const details = { reason: 'an account is too large for a wallet, a token or a pool' }
+      return { read: new Fault('DEX_ROUTE_BUILD_FAILED', undefined, details) }
+    }
+  })
+  const answer = await response.catch((cause: unknown) => {
+    if (cause instanceof Fault) throw cause
+    throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
+  })
+  if (answer === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
+  if (answer.read instanceof Fault) throw answer.read
+  return answer.read
+}
+
 /** Reads over a chain's nodes. */
-export const createSolanaReader = (rpc: RpcPool): SolanaReader => {
-  const request = async <T>(
+export const createSolanaReader = (rpc: Pick<RpcPool, 'attempt'>): SolanaReader => {
+  const request = <T>(
     method: string,
     params: readonly unknown[],
     read: (answer: unknown) => T,
-  ): Promise<T> => {
-    const response = rpc.attempt(async (call) => ({ read: read(await call({ method, params })) }))
-    const answer = await response.catch((cause: unknown) => {
-      throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
-    })
-    if (answer === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
-    return answer.read
-  }
+  ): Promise<T> => askWithin(rpc, async (call) => read(await call({ method, params })))
   return {
     accounts: (addresses) =>
       request(
@@ -67,10 +85,10 @@ export const createSolanaReader = (rpc: RpcPool): SolanaReader => {
         (answer) => readAccounts(answer, addresses.length),
       ),
     lifetime: () => request('getLatestBlockhash', [{ commitment: COMMITMENT }], readLifetime),
-    run: async (transaction) => {
+    run: (transaction) => {
       const options = { encoding: 'base64', commitment: COMMITMENT, sigVerify: false }
       const params = [transaction, { ...options, replaceRecentBlockhash: true }]
-      const response = rpc.attempt(async (call) => {
+      return askWithin(rpc, async (call) => {
         try {
           return readRun(await call({ method: 'simulateTransaction', params }))
         } catch (error) {
@@ -79,12 +97,6 @@ export const createSolanaReader = (rpc: RpcPool): SolanaReader => {
           throw error
         }
       })
-      const result = await response.catch((cause: unknown) => {
-        throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
-      })
-      if (result === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
-      if (result instanceof Fault) throw result
-      return result
     },
   }
 }

@@ -6,7 +6,8 @@ import { parseSwapAmount, resolveAmount } from '../dex/balance-share.ts'
 import { type ChainMarket, isNativeToken, requireFreshPools } from '../dex/chain-market.ts'
 import type { EvmAccountReader } from '../dex/evm-account.ts'
 import { type BuiltSwap, buildEvmSwap, readEvmHolding } from '../dex/evm-swap.ts'
-import { quotedHops, type SwapQuote } from '../dex/quote.ts'
+import type { PoolGraph } from '../dex/pool-graph.ts'
+import { quotedHops, requirePools, type SwapQuote } from '../dex/quote.ts'
 import { parseRouterChoice, quoteOverChosen, withinVenues } from '../dex/router-venues.ts'
 import { readSignedPermit, requireFittingPermit, withinPermit } from '../dex/signed-permit.ts'
 import { permittedRouters, requireFittingTokenPermit } from '../dex/signed-token-permit.ts'
@@ -79,7 +80,7 @@ export const swapRoutes =
         const requested = readOrder(market, body, startedMs)
         const { head } = await requireFreshPools(market, deps.freshness, startedMs)
         const reader = deps.accounts.get(market.chain.id)
-        const order = await withEvmAmount(reader, requested)
+        const order = await withEvmAmount(reader, requested, market.pools.graph(startedMs))
         const { quote, build } = await chosenSwap(market, order, startedMs)
         if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
         const built = await build(reader)
@@ -136,7 +137,7 @@ const solanaRoute = async (
   const requested = readSolanaOrder(market, body, { nowMs: startedMs, slippage })
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
-  const order = await withSolanaAmount(reader, requested)
+  const order = await withSolanaAmount(reader, requested, market.pools.graph(startedMs))
   const quote = quoteOverOnePool(market, order, startedMs)
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return {
@@ -205,13 +206,18 @@ export const readOrder = (
   }
 }
 
-/** An order whose amount is known: a part of a balance is read from a node. Throws `Fault` PROVIDER_NOT_INITIALIZED, INSUFFICIENT_BALANCE. */
+/**
+ * An order whose amount is known: a part of a balance is read from a node, of tokens that pools trade. Throws `Fault` DEX_ROUTE_BUILD_FAILED,
+ * PROVIDER_NOT_INITIALIZED, INSUFFICIENT_BALANCE.
+ */
 export const withEvmAmount = async (
   reader: EvmAccountReader | undefined,
   order: ReturnType<typeof readOrder>,
+  graph: PoolGraph,
 ) => {
   const { amount, request } = order
-  const amountRaw = await resolveAmount(amount, () => {
+  const amountRaw = await resolveAmount(amount, async () => {
+    requirePools(graph, request)
     if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
     const isSplit = order.choice === 'universal'
     return readEvmHolding(reader, { ...order, isSplit }, request.tokenIn)

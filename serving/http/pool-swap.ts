@@ -133,10 +133,7 @@ const quoteAsked = (
   { request, slippageBps }: Pick<SwapQuote, 'request' | 'slippageBps'>,
   isOffered: (pool: Pool) => boolean,
 ): SwapQuote => {
-  if (pool !== undefined) {
-    requireFittingPool(pool, wanted, request)
-    return quoteOverNamedPool(pool, request, slippageBps)
-  }
+  if (pool !== undefined) return quoteOverNamedPool(pool, request, slippageBps)
   const pools = market.pools
     .graph(startedMs)
     .poolsOf(request.tokenIn, request.tokenOut)
@@ -149,7 +146,8 @@ const evmSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   const read = readOrder(market, body, startedMs)
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.accounts.get(market.chain.id)
-  const order = await withEvmAmount(reader, read)
+  if (request.pool) requireFittingPool(request.pool, request.wanted, read.request)
+  const order = await withEvmAmount(reader, read, market.pools.graph(startedMs))
   const venueOf = ({ protocol }: Pool) => order.routers.find((each) => each.protocol === protocol)
   const quote = quoteAsked(request, order, (pool) => venueOf(pool) !== undefined)
   const used = quote.route.paths[0]?.hops[0]?.pool
@@ -168,11 +166,12 @@ const solanaSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   const read = readSolanaOrder(market, body, { nowMs: startedMs, slippage: String(body.slippage) })
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
-  const order = await withSolanaAmount(reader, read)
   const isOffered = ({ protocol, tokens }: Pool): boolean => isBuildable(protocol, tokens)
   if (pool !== undefined && !isOffered(pool)) {
     throw new Fault('POOL_NOT_SUPPORTED', undefined, { pool: pool.address })
   }
+  if (pool) requireFittingPool(pool, request.wanted, read.request)
+  const order = await withSolanaAmount(reader, read, market.pools.graph(startedMs))
   const quote = quoteAsked(request, order, isOffered)
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return {

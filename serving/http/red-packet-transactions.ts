@@ -4,7 +4,6 @@ import { Type } from 'typebox'
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import { rateLimitAddress } from '../../core/http/network-address.ts'
-import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import { shareIdOf } from '../../core/share-id.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
 import {
@@ -18,6 +17,7 @@ import {
 import { chainRow } from '../../schemas/chains.ts'
 import { NATIVE_TOKEN_PLACEHOLDER } from '../dex/chain-market.ts'
 import { createEvmAccountReader, type EvmAccountReader } from '../dex/evm-account.ts'
+import type { CallerNodes } from '../dex/node-turns.ts'
 import { parseAmount } from '../dex/swap-terms.ts'
 import { redPacketClaimOf } from '../queries/red-packets.ts'
 import { buildClaim, buildCreation } from '../red-packets/build.ts'
@@ -46,7 +46,7 @@ type Hex = `0x${string}`
 
 /** What transactions of packets work with. */
 export interface RedPacketTransactionDeps extends RouteDeps {
-  readonly nodes: ChainNodes
+  readonly nodeReads: CallerNodes
   readonly send: TransactionSender
   readonly config: { readonly chainExtra: Readonly<Record<string, ChainExtra>> }
   readonly authorities: PasswordAuthority
@@ -71,7 +71,7 @@ interface PacketChain {
  * CHAIN_NOT_SUPPORTED, PROVIDER_NOT_INITIALIZED.
  */
 const packetChainOf = (
-  { chains, nodes, config }: RedPacketTransactionDeps,
+  { chains, nodeReads, config }: RedPacketTransactionDeps,
   word: string,
 ): PacketChain => {
   const chain = parseChain(word, chains)
@@ -81,7 +81,7 @@ const packetChainOf = (
   const listed = config.chainExtra[chain.id]?.factories ?? []
   const address = listed.find(({ protocol }) => protocol === BUILT_PROTOCOL)?.factory
   if (address === undefined) throw new Fault('NOT_IMPLEMENTED')
-  const pool = nodes.of(chain.id)
+  const pool = nodeReads.of(chain.id)
   if (pool === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return { chain, contract: { chainId, address }, reader: createEvmAccountReader(pool) }
 }

@@ -8,6 +8,7 @@ import { createSymbolReader, swapRoutes } from '../../serving/http/dex-route.ts'
 import { quoteRoutes } from '../../serving/http/dex-swaps.ts'
 import { createPoolLookup, poolSwapRoutes } from '../../serving/http/pool-swap.ts'
 import type { RoutePlugin } from '../../serving/http/routing.ts'
+import { createSearchTurns } from '../../serving/http/search-turns.ts'
 import { tokenCreationRoutes } from '../../serving/http/token-creation.ts'
 import type { FreshnessReader } from '../../serving/interfaces.ts'
 import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
@@ -27,6 +28,7 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
     chains,
     freshness,
     nowMs,
+    searches: createSearchTurns(),
     markets: startMarkets(deps, parts),
     accounts: openReaders(deps, 'evm', createEvmAccountReader),
     solana: openReaders(deps, 'svm', createSolanaReader),

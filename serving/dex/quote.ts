@@ -10,16 +10,9 @@ import {
   minAmountOut,
   priceImpactPercent,
   type Route,
-  type RouteLimits,
+  type RoutingScope,
 } from './route.ts'
-import type { Path, SwapRequest } from './search.ts'
-
-/** What is searched in. */
-export interface RoutingScope {
-  readonly graph: PoolGraph
-  readonly hubs: ReadonlySet<string>
-  readonly limits?: RouteLimits
-}
+import { createSearchMemory, type Path, type SwapRequest } from './search.ts'
 
 /** A swap as it would go now. */
 export interface SwapQuote {
@@ -40,8 +33,8 @@ export interface SwapQuote {
 const MAX_IMPACT_PERCENT = 15
 /** Bits by which amounts are made smaller or larger to see whether another amount would have a route, and between two tries. */
 const [MAX_SHIFT, SHIFT_STEP] = [64n, 8n]
-/** Work of each of these tries, in steps of pool mathematics. */
-const PROBE_UNITS = 1_000
+/** Work of each of these tries: direct pools and the deepest hubs. All of them together do less than a search. */
+const PROBE_UNITS = 200
 
 /**
  * The best route for a request. Throws `Fault` SAME_TOKEN_SWAP, DEX_ROUTE_BUILD_FAILED where no pools lead from one token to the
@@ -49,14 +42,14 @@ const PROBE_UNITS = 1_000
  * PRICE_IMPACT_TOO_HIGH.
  */
 export const quoteSwap = (
-  scope: RoutingScope,
+  within: RoutingScope,
   request: SwapRequest,
   slippageBps: number,
 ): SwapQuote => {
   const { mode, tokenIn, tokenOut } = request
   if (tokenIn === tokenOut) throw new Fault('SAME_TOKEN_SWAP')
-  const { graph, hubs, limits = DEFAULT_ROUTE_LIMITS } = scope
-  const route = findRoute(graph, hubs, request, limits)
+  const scope = { ...within, memory: within.memory ?? createSearchMemory() }
+  const route = findRoute(scope, request)
   if (route === undefined) throw withoutRoute(scope, request)
   const priceImpact = priceImpactPercent(route)
   if (Number(priceImpact) > Math.max(MAX_IMPACT_PERCENT, slippageBps / 100)) {
@@ -83,11 +76,11 @@ const feeOf = ({ hops, amountInRaw }: Path): bigint => {
 }
 
 /** Why there is no route: whether another amount would have one is tried out. */
-const withoutRoute = ({ graph, hubs }: RoutingScope, request: SwapRequest): Fault => {
+const withoutRoute = (scope: RoutingScope, request: SwapRequest): Fault => {
   const { amountRaw } = request
   const limits = { ...DEFAULT_ROUTE_LIMITS, workUnits: PROBE_UNITS, maxPaths: 1 }
   const isPossible = (amount: bigint): boolean =>
-    findRoute(graph, hubs, { ...request, amountRaw: amount }, limits) !== undefined
+    findRoute({ ...scope, limits }, { ...request, amountRaw: amount }) !== undefined
   for (let shift = SHIFT_STEP; shift <= MAX_SHIFT && amountRaw >> shift > 0n; shift += SHIFT_STEP) {
     if (!isPossible(amountRaw >> shift)) continue
     let nearest = shift

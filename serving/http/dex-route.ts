@@ -22,6 +22,7 @@ import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
 import { parseWalletAddress } from './chain-parameters.ts'
 import { type QuoteRouteDeps, readSwapTokens, requestedMarket } from './dex-swaps.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
+import type { RunSearch } from './search-turns.ts'
 import {
   quoteOverOnePool,
   readSolanaOrder,
@@ -73,15 +74,16 @@ export const swapRoutes =
         },
         config: pricedRoute('POST /dex/:chain/route'),
       },
-      async ({ params, body }) => {
+      async ({ params, body, principal }, reply) => {
         const startedMs = deps.nowMs()
+        const search = deps.searches(principal, reply)
         const market = requestedMarket(deps, params.chain)
-        if (market.chain.vm === 'svm') return solanaRoute(deps, market, body, startedMs)
+        if (market.chain.vm === 'svm') return solanaRoute(deps, market, { body, search }, startedMs)
         const requested = readOrder(market, body, startedMs)
         const { head } = await requireFreshPools(market, deps.freshness, startedMs)
         const reader = deps.accounts.get(market.chain.id)
         const order = await withEvmAmount(reader, requested, market.pools.graph(startedMs))
-        const { quote, build } = await chosenSwap(market, order, startedMs)
+        const { quote, build } = await chosenSwap(market, { ...order, search }, startedMs)
         if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
         const built = await build(reader)
         return {
@@ -97,14 +99,14 @@ export const swapRoutes =
 /** The quote of an order, and how its transaction is built. Throws as `quoteOverChosen`, and the `Fault` of a permit that does not fit. */
 const chosenSwap = async (
   market: ChainMarket,
-  order: Awaited<ReturnType<typeof withEvmAmount>>,
+  order: Awaited<ReturnType<typeof withEvmAmount>> & { readonly search: RunSearch },
   nowMs: number,
 ): Promise<{
   readonly quote: SwapQuote
   readonly build: (reader: EvmAccountReader) => Promise<BuiltSwap>
 }> => {
-  const { owner, chainId, request, permit } = order
-  const { quote, venue } = quoteOverChosen(market, order, { ...order, nowMs })
+  const { owner, chainId, request, permit, search } = order
+  const { quote, venue } = await search(() => quoteOverChosen(market, order, { ...order, nowMs }))
   const nowSeconds = Math.floor(nowMs / 1_000)
   const terms = { owner, chainId, spender: venue.router, token: request.tokenIn, nowSeconds }
   const within = () => (permit ? withinPermit(quote, permit) : quote)
@@ -130,7 +132,7 @@ const chosenSwap = async (
 const solanaRoute = async (
   deps: SwapRouteDeps,
   market: ChainMarket,
-  body: Static<typeof SwapRouteInput>,
+  { body, search }: { readonly body: Static<typeof SwapRouteInput>; readonly search: RunSearch },
   startedMs: number,
 ) => {
   const slippage = String(body.slippage ?? DEFAULT_SLIPPAGE)
@@ -138,7 +140,7 @@ const solanaRoute = async (
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
   const order = await withSolanaAmount(reader, requested, market.pools.graph(startedMs))
-  const quote = quoteOverOnePool(market, order, startedMs)
+  const quote = await search(() => quoteOverOnePool(market, order, startedMs))
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return {
     ...(await solanaTransactionBody(reader, { ...order, quote })),

@@ -33,6 +33,7 @@ import {
   parseWalletAddress,
   type RequestedChain,
 } from './chain-parameters.ts'
+import { createConcurrencyLimit } from './concurrency-limit.ts'
 import type { RouteDeps } from './deps.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
 import type { TransactionSender } from './transaction-sender.ts'
@@ -238,6 +239,7 @@ const claimPacket = async (
 export const redPacketTransactionRoutes =
   (deps: RedPacketTransactionDeps): RoutePlugin =>
   async (app) => {
+    const takeSlot = createConcurrencyLimit()
     app.post(
       '/redpacket/:chain/create',
       {
@@ -249,7 +251,10 @@ export const redPacketTransactionRoutes =
         },
         config: pricedRoute('POST /redpacket/:chain/create'),
       },
-      async ({ params, body }) => createPacket(deps, packetChainOf(deps, params.chain), body),
+      async ({ params, body, principal }, reply) => {
+        takeSlot(principal, reply)
+        return createPacket(deps, packetChainOf(deps, params.chain), body)
+      },
     )
     app.post(
       '/redpacket/:chain/claim',
@@ -262,8 +267,9 @@ export const redPacketTransactionRoutes =
         },
         config: pricedRoute('POST /redpacket/:chain/claim'),
       },
-      async (request) => {
-        const { params, body } = request
+      async (request, reply) => {
+        const { params, body, principal } = request
+        takeSlot(principal, reply)
         return claimPacket(deps, packetChainOf(deps, params.chain), request as FastifyRequest, body)
       },
     )

@@ -37,6 +37,7 @@ import { oauthPlugin } from '../../serving/http/oauth.ts'
 import { createPoolLookup, poolSwapRoutes } from '../../serving/http/pool-swap.ts'
 import { riskRoutes } from '../../serving/http/risk.ts'
 import type { KnownRoute } from '../../serving/http/routing.ts'
+import { createSearchTurns } from '../../serving/http/search-turns.ts'
 import { createPublicServer } from '../../serving/http/server.ts'
 import { tokenCreationRoutes } from '../../serving/http/token-creation.ts'
 import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
@@ -194,6 +195,7 @@ export const startApi = async (
     chains: chains.includes('sol') ? ['eth', 'sol'] : ['eth'],
     freshness,
     nowMs: Date.now,
+    searches: createSearchTurns(),
     markets,
     accounts: new Map(evm === undefined ? [] : [['eth', createEvmAccountReader(evm)]]),
     solana: new Map(solana === undefined ? [] : [['sol', createSolanaReader(solana)]]),

@@ -3,6 +3,7 @@ import { Fault } from '../../core/errors.ts'
 import { PIPS } from './constant-product.ts'
 import { type Ratio, spotPrice } from './pool.ts'
 import type { PoolGraph } from './pool-graph.ts'
+import { graphsWithout } from './reroute.ts'
 import {
   DEFAULT_ROUTE_LIMITS,
   findRoute,
@@ -39,7 +40,7 @@ const PROBE_UNITS = 200
 /**
  * The best route for a request. Throws `Fault` SAME_TOKEN_SWAP, DEX_ROUTE_BUILD_FAILED where no pools lead from one token to the
  * other, LIQUIDITY_INSUFFICIENT where they take only less, AMOUNT_TOO_SMALL where they give nothing for so little, and
- * PRICE_IMPACT_TOO_HIGH.
+ * PRICE_IMPACT_TOO_HIGH where that of the best route is, and of the next one.
  */
 export const quoteSwap = (
   within: RoutingScope,
@@ -49,15 +50,11 @@ export const quoteSwap = (
   const { mode, tokenIn, tokenOut } = request
   if (tokenIn === tokenOut) throw new Fault('SAME_TOKEN_SWAP')
   const scope = { ...within, memory: within.memory ?? createSearchMemory() }
-  const route = findRoute(scope, request)
-  if (route === undefined) throw withoutRoute(scope, request)
+  const best = findRoute(scope, request)
+  if (best === undefined) throw withoutRoute(scope, request)
+  const maximum = Math.max(MAX_IMPACT_PERCENT, slippageBps / 100)
+  const route = withinImpact(scope, { best, request, maximum })
   const priceImpact = priceImpactPercent(route)
-  if (Number(priceImpact) > Math.max(MAX_IMPACT_PERCENT, slippageBps / 100)) {
-    throw new Fault('PRICE_IMPACT_TOO_HIGH', undefined, {
-      price_impact: priceImpact,
-      maximum: String(Math.max(MAX_IMPACT_PERCENT, slippageBps / 100)),
-    })
-  }
   const { amountInRaw, amountOutRaw } = route
   return {
     request,
@@ -68,6 +65,23 @@ export const quoteSwap = (
     priceImpact,
     feeRaw: route.paths.reduce((sum, path) => sum + feeOf(path), 0n),
   }
+}
+
+/** The best route, or where its price impact is too high one without the pools that may be to blame. Throws `Fault` PRICE_IMPACT_TOO_HIGH. */
+const withinImpact = (
+  scope: RoutingScope,
+  { best, request, maximum }: { best: Route; request: SwapRequest; maximum: number },
+): Route => {
+  const isWithin = (route: Route): boolean => Number(priceImpactPercent(route)) <= maximum
+  if (isWithin(best)) return best
+  for (const graph of graphsWithout(scope, best, request)) {
+    const other = findRoute({ ...scope, graph }, request)
+    if (other && isWithin(other)) return other
+  }
+  throw new Fault('PRICE_IMPACT_TOO_HIGH', undefined, {
+    price_impact: priceImpactPercent(best),
+    maximum: String(maximum),
+  })
 }
 
 const feeOf = ({ hops, amountInRaw }: Path): bigint => {

@@ -69,7 +69,7 @@ interface RoutedQuote<Venue> {
 
 /** Pools that quotes are made over. */
 interface QuotedMarket {
-  readonly pools: PoolBook
+  readonly pools: Pick<PoolBook, 'graph'>
   readonly hubs: ReadonlySet<string>
 }
 

@@ -8,6 +8,7 @@ import type { EvmAccountReader } from '../dex/evm-account.ts'
 import { type BuiltSwap, buildEvmSwap, readEvmHolding } from '../dex/evm-swap.ts'
 import type { PoolGraph } from '../dex/pool-graph.ts'
 import { quotedHops, requirePools, type SwapQuote } from '../dex/quote.ts'
+import { graphsWithout } from '../dex/reroute.ts'
 import { parseRouterChoice, quoteOverChosen, withinVenues } from '../dex/router-venues.ts'
 import { readSignedPermit, requireFittingPermit, withinPermit } from '../dex/signed-permit.ts'
 import { permittedRouters, requireFittingTokenPermit } from '../dex/signed-token-permit.ts'
@@ -83,9 +84,7 @@ export const swapRoutes =
         const { head } = await requireFreshPools(market, deps.freshness, startedMs)
         const reader = deps.accounts.get(market.chain.id)
         const order = await withEvmAmount(reader, requested, market.pools.graph(startedMs))
-        const { quote, build } = await chosenSwap(market, { ...order, search }, startedMs)
-        if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
-        const built = await build(reader)
+        const { quote, built } = await builtSwap(market, { ...order, search, reader }, startedMs)
         return {
           ...transactionBody(built),
           args: { ...body },
@@ -96,10 +95,54 @@ export const swapRoutes =
     )
   }
 
+interface SearchedOrder extends Awaited<ReturnType<typeof withEvmAmount>> {
+  readonly search: RunSearch
+}
+
+/**
+ * The transaction of an order and its quote. Where the run of it fails, that of the best route without the pools that may be to blame; where that
+ * fails, too, the error of the first. Throws as `chosenSwap` and what builds, PROVIDER_NOT_INITIALIZED.
+ */
+const builtSwap = async (
+  market: ChainMarket,
+  { reader, ...order }: SearchedOrder & { readonly reader: EvmAccountReader | undefined },
+  nowMs: number,
+): Promise<{ readonly quote: SwapQuote; readonly built: BuiltSwap }> => {
+  const { quote, build } = await chosenSwap(market, order, nowMs)
+  if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+  const orOther = otherAfterFailedRun(async () => {
+    const scope = { graph: market.pools.graph(nowMs), hubs: market.hubs }
+    for (const graph of graphsWithout(scope, quote.route, order.request)) {
+      const other = await chosenSwap(
+        { ...scope, pools: { graph: () => graph } },
+        order,
+        nowMs,
+      ).catch(undefinedForFault)
+      if (other) return { quote: other.quote, built: await other.build(reader) }
+    }
+    return undefined
+  })
+  return build(reader).then((built) => ({ quote, built }), orOther)
+}
+
+/** Handles an error: where it is that of a run, with what `other` makes; where `other` is refused or makes nothing, throws the error. */
+export const otherAfterFailedRun =
+  <T>(other: () => Promise<T | undefined>) =>
+  async (error: unknown): Promise<T> => {
+    if (!(error instanceof Fault) || error.faultName !== 'DEX_SWAP_SIMULATED_FAILED') throw error
+    const made = await other().catch(undefinedForFault)
+    if (made === undefined) throw error
+    return made
+  }
+
+const undefinedForFault = (error: unknown): undefined => {
+  if (!(error instanceof Fault)) throw error
+}
+
 /** The quote of an order, and how its transaction is built. Throws as `quoteOverChosen`, and the `Fault` of a permit that does not fit. */
 const chosenSwap = async (
-  market: ChainMarket,
-  order: Awaited<ReturnType<typeof withEvmAmount>> & { readonly search: RunSearch },
+  market: Parameters<typeof quoteOverChosen>[0],
+  order: SearchedOrder,
   nowMs: number,
 ): Promise<{
   readonly quote: SwapQuote
@@ -140,10 +183,20 @@ const solanaRoute = async (
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
   const order = await withSolanaAmount(reader, requested, market.pools.graph(startedMs))
-  const quote = await search(() => quoteOverOnePool(market, order, startedMs))
+  const first = await search(() => quoteOverOnePool(market, order, startedMs))
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+  const build = async (quote: SwapQuote) => ({
+    quote,
+    transaction: await solanaTransactionBody(reader, { ...order, quote }),
+  })
+  const { quote, transaction } = await build(first).catch(
+    otherAfterFailedRun(async () => {
+      const failed = first.route.paths[0]?.hops[0]?.pool.address
+      return build(await search(() => quoteOverOnePool(market, { ...order, failed }, startedMs)))
+    }),
+  )
   return {
-    ...(await solanaTransactionBody(reader, { ...order, quote })),
+    ...transaction,
     args: { ...body },
     routeInfo: await routeInfo(deps, market, { quote, head, simulated: true }),
     elapsedTime: Math.round(deps.nowMs() - startedMs),

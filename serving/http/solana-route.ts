@@ -68,14 +68,23 @@ export const withSolanaAmount = async (
 /** The best quote over one pool that a transaction can be built for. Throws as `quoteSwap`. */
 export const quoteOverOnePool = (
   { pools: poolBook }: ChainMarket,
-  { wanted, request, slippageBps }: Awaited<ReturnType<typeof withSolanaAmount>>,
+  {
+    wanted,
+    request,
+    slippageBps,
+    failed,
+  }: Awaited<ReturnType<typeof withSolanaAmount>> & {
+    /** Address of one that is left out. */
+    readonly failed?: string | undefined
+  },
   nowMs: number,
 ): SwapQuote => {
   const pools = poolBook
     .graph(nowMs)
     .poolsOf(request.tokenIn, request.tokenOut)
     .filter(
-      ({ protocol, tokens }) => (wanted?.has(protocol) ?? true) && isBuildable(protocol, tokens),
+      ({ protocol, tokens, address }) =>
+        (wanted?.has(protocol) ?? true) && isBuildable(protocol, tokens) && address !== failed,
     )
   return quoteOverPools(pools, request, slippageBps)
 }

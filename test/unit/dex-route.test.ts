@@ -6,6 +6,7 @@ import { MAX_TICK, MIN_TICK, sqrtPriceAtTick } from '../../core/prices/tick-math
 import type { ConcentratedPool, Pool } from '../../serving/dex/pool.ts'
 import { createPoolGraph } from '../../serving/dex/pool-graph.ts'
 import { quoteSwap } from '../../serving/dex/quote.ts'
+import { graphsWithout } from '../../serving/dex/reroute.ts'
 import {
   DEFAULT_ROUTE_LIMITS,
   findRoute,
@@ -261,5 +262,56 @@ test('a request without a route does no more than one with a route: its tries ar
     assert.equal(outcome, fault)
     assert.ok(lists <= 4, `${lists} passes over lists of tokens`)
     assert.ok(pairs < found.pairs, `${pairs} pairs, ${found.pairs} with a route`)
+  }
+})
+
+const [E18, E6] = [10n ** 18n, 10n ** 6n]
+/** A deep pool, and a token of a stranger between both of its tokens at a price that no swap gets. */
+const poisonedMarket = (strange: bigint) => [
+  pairPool('deep', ['c', 'e'], [40_000_000n * E6, 10_000n * E18], { tvlUsd: 80_000_000 }),
+  pairPool('odd1', ['odd', 'e'], [strange, E18 / 4n], { tvlUsd: 2_000 }),
+  pairPool('odd2', ['odd', 'c'], [1_000n * E18, 1_100n * E6], { tvlUsd: 2_100 }),
+]
+
+test("a stranger's token at an absurd price takes no swap off the market", () => {
+  const scope = searched(poisonedMarket(1_000_000n * E18))
+  for (const amountRaw of [E18 / 1_000n, E18 / 10n, E18, 3n * E18]) {
+    const ends = { tokenIn: 'e', tokenOut: 'c', mode: 'exact_in', amountRaw } as const
+    const { route, priceImpact } = quoteSwap(scope, ends, 50)
+    const used = route.paths.flatMap(({ hops }) => hops.map(({ pool }) => pool.address))
+    assert.deepEqual(used, ['deep'])
+    assert.ok(Number(priceImpact) < 1)
+  }
+  const tooMuch = {
+    tokenIn: 'e',
+    tokenOut: 'c',
+    mode: 'exact_in',
+    amountRaw: 9_000n * E18,
+  } as const
+  assert.throws(
+    () => quoteSwap(scope, tooMuch, 50),
+    (error) => error instanceof Fault && error.faultName === 'PRICE_IMPACT_TOO_HIGH',
+  )
+})
+
+test('after a failed run the search leads over hubs only, then over all, without the pools to blame', () => {
+  const scope = searched([
+    ...poisonedMarket(1_000n * E18),
+    pairPool('side', ['c', 'e'], [4_000n * E6, E18], { tvlUsd: 8_000 }),
+  ])
+  const request = { tokenIn: 'e', tokenOut: 'c', mode: 'exact_in', amountRaw: E18 / 200n } as const
+  const addressesOf = (route: Route) =>
+    route.paths.flatMap(({ hops }) => hops.map(({ pool }) => pool.address))
+  const { route } = quoteSwap(scope, request, 50)
+  assert.deepEqual(addressesOf(route), ['odd1', 'odd2'])
+  const others = graphsWithout(scope, route, request).map(
+    (graph) => quoteSwap({ ...scope, graph }, request, 50).route,
+  )
+  assert.deepEqual(others.map(addressesOf), [['deep'], ['deep']])
+  const [, direct] = others
+  assert.ok(direct)
+  for (const graph of graphsWithout({ ...scope, hubs: new Set() }, direct, request)) {
+    const shown = graph.poolsOf('c', 'e').map(({ address }) => address)
+    assert.deepEqual(shown, ['side'])
   }
 })

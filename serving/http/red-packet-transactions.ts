@@ -121,7 +121,7 @@ const tokenOf = ({ id }: RequestedChain, text: string): string | null => {
 const createPacket = async (
   deps: RedPacketTransactionDeps,
   { chain, contract, reader }: PacketChain,
-  body: CreateRedPacketInput,
+  { body, orgId }: { readonly body: CreateRedPacketInput; readonly orgId: string },
 ) => {
   const split = splitOf(body)
   const creator = parseWalletAddress(chain.id, body.creator, 'creator')
@@ -132,12 +132,11 @@ const createPacket = async (
     throw invalid('claimAuthority', 'not together with a password')
   const salt: Hex = `0x${randomBytes(32).toString('hex')}`
   const packetId = packetIdOf(contract, creator, salt)
+  const { password, claimAuthority } = body
   const authority =
-    body.password !== undefined
-      ? (await deps.authorities(packetId, body.password)).address.toLowerCase()
-      : body.claimAuthority === undefined
-        ? null
-        : parseWalletAddress(chain.id, body.claimAuthority, 'claimAuthority')
+    claimAuthority === undefined
+      ? null
+      : parseWalletAddress(chain.id, claimAuthority, 'claimAuthority')
   const terms = {
     ...split,
     salt,
@@ -146,6 +145,10 @@ const createPacket = async (
     memo,
     maxClaims: body.maxClaims,
     seconds: body.expiration ?? DEFAULT_SECONDS,
+    ...(password !== undefined && {
+      authorityOf: async () =>
+        (await deps.authorities(packetId, password, orgId)).address.toLowerCase(),
+    }),
   }
   const built = await buildCreation(reader, contract, creator, terms)
   return {
@@ -185,7 +188,15 @@ interface Claim {
 const claimSignature = async (
   deps: RedPacketTransactionDeps,
   { authority, message, packetId }: Claim,
-  { body, callers }: { readonly body: ClaimRedPacketInput; readonly callers: readonly string[] },
+  {
+    body,
+    callers,
+    orgId,
+  }: {
+    readonly body: ClaimRedPacketInput
+    readonly callers: readonly string[]
+    readonly orgId: string
+  },
 ): Promise<Hex> => {
   if (authority === '') return '0x'
   const denied = new Fault('FORBIDDEN', 'The packet needs its password or a signature', {
@@ -201,7 +212,7 @@ const claimSignature = async (
   if (password === undefined) throw denied
   let signature: Hex | undefined
   await deps.attempts.attempt(callers, async () => {
-    const account = await deps.authorities(packetId, password)
+    const account = await deps.authorities(packetId, password, orgId)
     if (account.address.toLowerCase() !== authority) return false
     signature = await account.signMessage({ message: { raw: message } })
     return true
@@ -231,7 +242,7 @@ const claimPacket = async (
   const claim = { claimer, packetId, authority: row.authority, message }
   const address = rateLimitAddress(request.caller)
   const callers = [`org ${orgId} ${packetId}`, `address ${address} ${packetId}`]
-  const signature = await claimSignature(deps, claim, { body, callers })
+  const signature = await claimSignature(deps, claim, { body, callers, orgId })
   return transactionBody(await buildClaim(reader, contract, { claimer, packetId, signature }))
 }
 
@@ -253,7 +264,8 @@ export const redPacketTransactionRoutes =
       },
       async ({ params, body, principal }, reply) => {
         takeSlot(principal, reply)
-        return createPacket(deps, packetChainOf(deps, params.chain), body)
+        const { orgId } = requirePrincipal(principal)
+        return createPacket(deps, packetChainOf(deps, params.chain), { body, orgId })
       },
     )
     app.post(

@@ -6,6 +6,7 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { evmChainCheck } from '../../core/rpc/evm-chain-check.ts'
 import { OversizedAnswer, openRpcPool } from '../../core/rpc/pool.ts'
 import { createEvmAccountReader } from '../../serving/dex/evm-account.ts'
+import { buildCreation } from '../../serving/red-packets/build.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { type Anvil, devAccount, startAnvil } from '../support/nodes/anvil.ts'
 import { type FaultyNode, startFaultyNode } from '../support/nodes/faulty.ts'
@@ -44,6 +45,12 @@ after(async () => {
   await anvil.stop()
 })
 
+const openPool = (url: string, metrics = makeMetrics()) =>
+  openRpcPool({
+    ...{ chain: 'eth', urls: [url], identity: evmChainCheck(1), role: 'serve' },
+    ...{ concurrency: 4, timeoutMs: 5_000, metrics, log: makeSilentLogger() },
+    signal: new AbortController().signal,
+  })
 const post = async (path: string, body: object, apiKey = api.apiKey) => {
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
   return callApi(api, path, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -100,11 +107,7 @@ test('reads of one organization hold up neither those of another nor what is sen
 test('an answer that a contract makes too long is not read, and the node is not rested for it', async () => {
   for (const url of [anvil.httpUrl, anvil.wsUrl]) {
     const metrics = makeMetrics()
-    const rpc = openRpcPool({
-      ...{ chain: 'eth', urls: [url], identity: evmChainCheck(1), role: 'serve' },
-      ...{ concurrency: 4, timeoutMs: 5_000, metrics, log: makeSilentLogger() },
-      signal: new AbortController().signal,
-    })
+    const rpc = openPool(url, metrics)
     const reader = createEvmAccountReader(rpc)
     const [held, coin] = await Promise.all([
       reader.balance(OWNER, LONG),
@@ -124,4 +127,27 @@ test('an answer that a contract makes too long is not read, and the node is not 
     await assert.rejects(read(2 ** 20), OversizedAnswer)
     rpc.close()
   }
+})
+
+test("the key of a packet's password is derived only where its creator can pay", async () => {
+  const rpc = openPool(anvil.httpUrl)
+  const reader = createEvmAccountReader(rpc)
+  let derived = 0
+  const terms = {
+    ...{ salt: `0x${'11'.repeat(32)}` as const, token: null, totalRaw: 5n, maxClaims: 1, memo: '' },
+    ...{ isRandom: false, seconds: 60, authority: null },
+    authorityOf: async () => {
+      derived += 1
+      return USDC
+    },
+  }
+  const contract = { chainId: 1, address: SLOW }
+  await assert.rejects(buildCreation(reader, contract, USDC, terms), {
+    faultName: 'INSUFFICIENT_BALANCE',
+  })
+  assert.equal(derived, 0)
+  const { transaction } = await buildCreation(reader, contract, OWNER, terms)
+  assert.equal(derived, 1)
+  assert.ok(transaction.data.includes(USDC.slice(2)))
+  rpc.close()
 })

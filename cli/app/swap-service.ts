@@ -51,10 +51,10 @@ const startMarkets = (
   for (const chain of chains) {
     const market = createChainMarket(chain, config.chainExtra[chain])
     if (market === undefined) continue
-    const { pools, venues } = market
+    const { pools, progress, venues } = market
     const protocols = [...venues.quotable]
     const role = log.child({ role: 'serve', chain })
-    const source = { bus, codec, warehouse, log: role, chain, pools, protocols }
+    const source = { bus, codec, warehouse, log: role, chain, pools, progress, protocols }
     const running = followPoolsWhenReadable(source)
     lifecycle.add({ name: `pools ${chain}`, stop: () => running.stop() })
     markets.set(chain, market)

@@ -84,7 +84,12 @@ export const RED_PACKET_EXAMPLES: Readonly<Record<string, unknown>> = {
     memo: PACKET.memo,
     password: 'open sesame',
   },
-  CreateRedPacketResponse: { ...TRANSACTION, shareId: SHARE_ID, packetId: PACKET_ID },
+  CreateRedPacketResponse: {
+    ...TRANSACTION,
+    shareId: SHARE_ID,
+    packetId: PACKET_ID,
+    simulated: true,
+  },
   RedPacketApproval: { token: WETH, spender: CONTRACT, data: '0x095ea7b3' },
   ClaimRedPacketInput: { claimer: CLAIMER, shareId: SHARE_ID, password: 'open sesame' },
   ClaimRedPacketResponse: TRANSACTION,

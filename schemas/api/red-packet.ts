@@ -137,6 +137,9 @@ export const CreateRedPacketResponse = namedObject('CreateRedPacketResponse', {
   ...TRANSACTION_FIELDS,
   shareId: Type.String({ description: 'Short public code of the packet' }),
   packetId: Type.String({ description: 'Its id in the contract' }),
+  simulated: Type.Boolean({
+    description: 'It was run against the newest block; not while its approval is missing',
+  }),
   approval: Type.Optional(
     namedObject('RedPacketApproval', {
       token: Type.String({ description: 'Whom to call' }),

@@ -58,7 +58,10 @@ export const DexQuote = namedObject('DexQuote', {
   priceImpact: Type.String({ description: 'Percent, fees apart' }),
   fee: Type.String({ description: 'Fees of the pools in base units of the token that is sold' }),
   hops: Type.Array(SwapHop),
-  block: Type.Integer({ description: 'Height of the newest block that the quote knows' }),
+  block: Type.Integer({
+    description:
+      'Newest block whose pool events are all in the quote: its height, on Solana its slot',
+  }),
 })
 export type DexQuote = Static<typeof DexQuote>
 
@@ -243,7 +246,10 @@ const BUILT_SWAP = {
       description: 'Symbols of the tokens; addresses if unknown',
     }),
     hops: Type.Array(SwapHop),
-    block: Type.Integer({ description: 'Height of the newest block that the quote knows' }),
+    block: Type.Integer({
+      description:
+        'Newest block whose pool events are all in the quote: its height, on Solana its slot',
+    }),
     simulated: Type.Boolean({ description: 'The transaction was run against the newest block' }),
   }),
   elapsedTime: Type.Integer({ description: 'Milliseconds' }),

@@ -1,8 +1,9 @@
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import { type ChainRow, chainRow } from '../../schemas/chains.ts'
-import type { ChainFreshness, FreshnessReader } from '../interfaces.ts'
+import type { FreshnessReader } from '../interfaces.ts'
 import { createPoolBook, type PoolBook } from './pool-book.ts'
+import { createPoolProgress, type PoolProgress } from './pool-progress.ts'
 import { type ChainVenues, chainVenues } from './quotable-protocols.ts'
 import {
   type RouterVenue,
@@ -16,6 +17,8 @@ export interface ChainMarket {
   readonly chain: ChainRow
   readonly venues: ChainVenues
   readonly pools: PoolBook
+  /** Up to where the states of the pools are read. */
+  readonly progress: PoolProgress
   /** Tokens that routes may lead through. */
   readonly hubs: ReadonlySet<string>
   /** Contracts that transactions of swaps go to. */
@@ -44,6 +47,7 @@ export const createChainMarket = (
     chain,
     venues,
     pools: createPoolBook(venues, { minTvlUsd: MIN_TVL_USD, poolsPerPair: POOLS_PER_PAIR }),
+    progress: createPoolProgress(),
     routers: routerVenues(chainId, extra),
     universal: universalVenue(chainId, extra),
     hubs: new Set(quotes.map(({ address }) => address)),
@@ -63,26 +67,37 @@ export const isNativeToken = ({ chain }: ChainMarket, token: string): boolean =>
 export const pooledToken = (market: ChainMarket, token: string): string =>
   isNativeToken(market, token) ? market.wrappedNative : token
 
-/** Blocks that the newest block of the store may be behind. */
+/**
+ * Blocks that the newest block of the store may be behind, and the states of the pools behind that block; slots on Solana. Source: the
+ * product's contract, which refuses quotes from a head that lags 3 blocks on EVM chains and 20 slots on Solana.
+ */
 const MAX_LAG_BLOCKS = { evm: 3, svm: 20, move: 20 } as const
 /** Time that a block takes from the node to the store, beside its own. */
 const PIPELINE_MS = 15_000
 
 /**
- * How far the states of the pools are. Throws `Fault` CHAIN_SYNC_ERROR where the newest block is older than the chain's usual blocks
- * allow, or there is none: a quote of such pools would be of another market.
+ * The newest block of which every pool event is in the states of the pools; the slot on Solana. Throws `Fault` CHAIN_SYNC_ERROR where the
+ * newest block of the store is older than the chain's usual blocks allow, or the pools are behind it, or there is none: a quote of such pools
+ * would be of another market.
  */
 export const requireFreshPools = async (
-  { chain }: ChainMarket,
+  { chain, progress }: ChainMarket,
   freshness: FreshnessReader,
   nowMs: number,
-): Promise<ChainFreshness> => {
+): Promise<number> => {
   const fresh = await freshness.of(chain.id)
   if (fresh === null) throw new Fault('CHAIN_SYNC_ERROR')
-  const ageMs = nowMs - fresh.headTimeMs
-  const lagBlocks = Math.floor(ageMs / chain.blockTimeMs)
-  if (ageMs > MAX_LAG_BLOCKS[chain.vm] * chain.blockTimeMs + PIPELINE_MS) {
-    throw new Fault('CHAIN_SYNC_ERROR', undefined, { lagBlocks, head: fresh.head })
+  const { head, headTimeMs } = fresh
+  const ageMs = nowMs - headTimeMs
+  const maxLag = MAX_LAG_BLOCKS[chain.vm]
+  if (ageMs > maxLag * chain.blockTimeMs + PIPELINE_MS) {
+    const lagBlocks = Math.floor(ageMs / chain.blockTimeMs)
+    throw new Fault('CHAIN_SYNC_ERROR', undefined, { lagBlocks, head })
   }
-  return fresh
+  const read = chain.vm === 'svm' ? progress.newest?.slot : progress.newest?.height
+  if (read === undefined) throw new Fault('CHAIN_SYNC_ERROR', undefined, { head })
+  if (head - read > maxLag) {
+    throw new Fault('CHAIN_SYNC_ERROR', undefined, { lagBlocks: head - read, head })
+  }
+  return read
 }

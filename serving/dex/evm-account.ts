@@ -2,6 +2,7 @@ import { Fault, InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { type CallEndpoint, OversizedAnswer, type RpcPool } from '../../core/rpc/pool.ts'
 import { isMissingMethod, isTransactionError } from '../../core/rpc/transaction-errors.ts'
+import { askNodes } from './ask-nodes.ts'
 import { allowanceData, answeredNumber, balanceData, type GasFees, quantity } from './evm-calls.ts'
 import { type Permit2Allowance, permit2AllowanceData, readPermit2Allowance } from './permit2.ts'
 import {
@@ -75,18 +76,6 @@ const readNumber = (answer: unknown, method: string): bigint => {
 const isHex = (value: unknown): value is string =>
   typeof value === 'string' && /^0x(?:[0-9a-fA-F]{2})*$/.test(value)
 
-/** Asks one node after the other. */
-const createRequest =
-  (rpc: Pick<RpcPool, 'attempt'>) =>
-  async <Answer>(work: (call: CallEndpoint) => Promise<Answer | undefined>): Promise<Answer> => {
-    const answer = await rpc.attempt(work).catch((cause: unknown) => {
-      if (cause instanceof Fault) throw cause
-      throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
-    })
-    if (answer === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
-    return answer
-  }
-
 /** Runs a call. The transaction is to blame and not the node, which would be rested otherwise, where the node says so. */
 const run = async (
   call: CallEndpoint,
@@ -128,7 +117,8 @@ const feesOver = async (call: CallEndpoint): Promise<GasFees | undefined> => {
 
 /** Reads over a chain's nodes. */
 export const createEvmAccountReader = (rpc: Pick<RpcPool, 'attempt'>): EvmAccountReader => {
-  const request = createRequest(rpc)
+  const request = <Answer>(work: (call: CallEndpoint) => Promise<Answer | undefined>) =>
+    askNodes(rpc, work)
   const askNumber = (method: string, params: readonly unknown[]): Promise<bigint> =>
     request(async (call) =>
       readNumber(await call({ method, params, maxBytes: MAX_ANSWER_BYTES }), method),

@@ -1,5 +1,6 @@
 import { type Fault, InvalidInput } from '../../core/errors.ts'
-import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
+import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import type { SignedTransaction } from './evm-signed-transaction.ts'
 import { type NodeErrors, nodeErrorFault, sendOverNodes } from './node-refusal.ts'
 
@@ -19,12 +20,6 @@ const NODE_ERRORS: NodeErrors = [
 ]
 
 /**
- * Errors of JSON-RPC by which a node refuses the transaction and not the call: server error, invalid parameters, rejected transaction.
- * Source: EIP-1474.
- */
-const TRANSACTION_ERRORS: ReadonlySet<number> = new Set([-32_000, -32_602, -32_003])
-
-/**
  * Hands a transaction to a node of its chain; one that the chain has already is as good. Throws `Fault` INSUFFICIENT_BALANCE,
  * FEE_PARAMETER_ERROR, TRANSACTION_FAILED where a node refuses it, CHAIN_CONNECTION_ERROR where none takes the call: it may be out even so.
  */
@@ -41,7 +36,7 @@ const sendOver = async (
     throw new InvalidInput('wrong-hash', 'the node returned another transaction hash than was sent')
   } catch (error) {
     // The transaction is to blame and not the node, which would be rested otherwise.
-    if (!(error instanceof RpcError) || !TRANSACTION_ERRORS.has(error.code)) throw error
+    if (!isTransactionError('evm', 'send', error)) throw error
     if (KNOWN.test(error.message)) return 'sent'
     // Nodes say so of one that is in a block.
     if (OLD_NONCE.test(error.message) && (await isKnown(call, hash))) return 'sent'

@@ -1,6 +1,7 @@
 import { InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Job, JobChange } from '../jobs/job.ts'
+import { isKnownByAny } from './ask-nodes.ts'
 import { broadcast } from './evm-broadcast.ts'
 import { answeredNumber } from './evm-calls.ts'
 import { readSignedTransaction } from './evm-signed-transaction.ts'
@@ -15,8 +16,18 @@ export const evmTransactions = (chainId: number): TransactionKind => ({
   read: async (text) => {
     const transaction = await readSignedTransaction(text, chainId)
     const { hash, from, nonce } = transaction
-    return { hash, details: { from, nonce }, send: (nodes) => broadcast(nodes, transaction) }
+    return {
+      hash,
+      send: async (nodes) => {
+        await broadcast(nodes, transaction)
+        return { from, nonce }
+      },
+    }
   },
+  isMined: (nodes, hash) =>
+    isKnownByAny(nodes, async (call) =>
+      isJsonObject(await call({ method: 'eth_getTransactionReceipt', params: [hash] })),
+    ),
   check: async (nodes, job, state) => {
     const { from, nonce } = job.result
     const found = await nodes.attempt(async (call) => {

@@ -11,6 +11,7 @@ import {
   poolTicksQuery,
 } from '../queries/pool-states.ts'
 import { MAX_POOLS, type PoolBook } from './pool-book.ts'
+import type { PoolProgress } from './pool-progress.ts'
 
 /** What the follower works with. */
 export interface FollowPoolsOptions {
@@ -20,6 +21,7 @@ export interface FollowPoolsOptions {
   readonly log: Logger
   readonly chain: string
   readonly pools: PoolBook
+  readonly progress: PoolProgress
   /** Ids of protocols whose pools are wanted. */
   readonly protocols: readonly string[]
 }
@@ -41,6 +43,7 @@ const FIRST_STEP = 64
 const followPools = async (options: FollowPoolsOptions): Promise<RunningTask> => {
   const { bus, chain, pools, protocols } = options
   const topic = topicName('poolsProcessed', chain)
+  const blocks = topicName('blocks', chain)
   if (protocols.length === 0) return { stop: () => Promise.resolve() }
   let start = (): void => undefined
   const ready = new Promise<void>((resolve) => {
@@ -48,12 +51,17 @@ const followPools = async (options: FollowPoolsOptions): Promise<RunningTask> =>
   })
   const next = new Map<number, number>()
   const accept = createRecordReader(options)
+  const acceptBlock = createBlockReader(options)
   const tail = await bus.tail({
-    topics: [topic],
+    topics: [topic, blocks],
     from: 'latest',
     onRecords: async (records) => {
       await ready
       for (const record of records) {
+        if (record.topic === blocks) {
+          acceptBlock(record)
+          continue
+        }
         const from = next.get(record.partition) ?? record.offset
         if (record.offset < from) continue
         for await (const missed of bus.read(topic, record.partition, from, record.offset)) {
@@ -66,6 +74,9 @@ const followPools = async (options: FollowPoolsOptions): Promise<RunningTask> =>
   })
   try {
     pools.load(...(await readTables(options)))
+    // Records of earlier blocks may be in the tables only.
+    const newest = await newestRecord(bus, blocks)
+    if (newest) acceptBlock(newest)
     for (const { partition, low, end } of await bus.ends(topic)) {
       const from = await offsetBefore(bus, topic, { partition, low, end })
       for await (const record of bus.read(topic, partition, from, end)) accept(record)
@@ -112,14 +123,51 @@ const readTables = async ({
   return [pools.rows, ticks.rows]
 }
 
-/** A record that cannot be read may be of any pool: nothing that the book holds is exact after it. */
-const createRecordReader = ({ codec, pools, log }: FollowPoolsOptions) => {
+/** Tells the progress which pool records a block has. One that cannot be read is passed over: the next tells. */
+const createBlockReader = ({ codec, progress, chain, log }: FollowPoolsOptions) => {
+  const counted = topicName('pools', chain)
   return ({ topic, partition, offset, value }: LogRecord): void => {
     if (value === null) return
     try {
-      pools.accept(codec.decode('dex.pool.DexPoolEvents', value))
+      const { meta, spans, parent_slot } = codec.decode('block.BlockEvent', value)
+      const isRemoval = meta.op === 'OP_REVERT'
+      if (!isRemoval && meta.op !== 'OP_APPLY') return
+      const { seq, height, slot } = meta
+      // `.processed` records are one for one those of the raw topic.
+      const own = spans.filter((span) => span.topic === counted)
+      const records = own.reduce((sum, span) => sum + span.records, 0)
+      const place = isRemoval ? { height: height - 1, slot: parent_slot } : { height, slot }
+      progress.block({ seq, place, records })
+    } catch (err) {
+      log.error({ err, topic, partition, offset }, 'block record not read')
+    }
+  }
+}
+
+/** The last record of a topic of one partition; undefined: there is none. */
+const newestRecord = async (bus: Bus, topic: string): Promise<LogRecord | undefined> => {
+  const [bounds] = await bus.ends(topic)
+  if (bounds === undefined) return undefined
+  const { partition, low, end } = bounds
+  let newest: LogRecord | undefined
+  for (let step = FIRST_STEP, from = end; newest === undefined && from > low; step *= 2) {
+    from = Math.max(low, end - step)
+    for await (const record of bus.read(topic, partition, from, end)) newest = record
+  }
+  return newest
+}
+
+/** A record that cannot be read may be of any pool: nothing that the book holds is exact after it. */
+const createRecordReader = ({ codec, pools, progress, log }: FollowPoolsOptions) => {
+  return ({ topic, partition, offset, value }: LogRecord): void => {
+    if (value === null) return
+    try {
+      const record = codec.decode('dex.pool.DexPoolEvents', value)
+      pools.accept(record)
+      if (record.meta) progress.record(record.meta.seq)
     } catch (err) {
       pools.clear()
+      progress.reset()
       log.error({ err, topic, partition, offset }, 'pool record not read, states of pools dropped')
     }
   }

@@ -1,6 +1,8 @@
-import { Fault, InvalidInput, Outage } from '../../core/errors.ts'
+import { Fault, InvalidInput } from '../../core/errors.ts'
 import type { RpcCall } from '../../core/rpc/endpoint.ts'
-import { OversizedAnswer, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { OversizedAnswer, type RpcPool } from '../../core/rpc/pool.ts'
+import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
+import { askNodes } from './ask-nodes.ts'
 
 /** A transaction of which the gas is wanted. */
 export interface GasRequest {
@@ -12,9 +14,6 @@ export interface GasRequest {
   readonly value: bigint
 }
 
-/** What a node says of a transaction that cannot be carried out. Source: EIP-1474 and go-ethereum `rpc/errors.go`. */
-const REVERTED = 3
-const INVALID_INPUT = -32_000
 const MAX_REASON_LENGTH = 200
 /** Largest answer, bytes: a number, or a reason whose contract is a stranger's. */
 const MAX_ANSWER_BYTES = 16_384
@@ -33,32 +32,19 @@ export const estimateGasLimit = async (
   nodes: Pick<RpcPool, 'attempt'>,
   request: GasRequest,
 ): Promise<bigint> => {
-  try {
-    const estimate = await nodes.attempt(async (call) => {
-      try {
-        return readGas(await call(callOf(request)))
-      } catch (error) {
-        // The transaction is to blame and not the node, which would be rested otherwise.
-        if (error instanceof OversizedAnswer) return failedTransaction('its reason is too long')
-        if (error instanceof RpcError && isTransactionError(error)) {
-          return failedTransaction(error.message)
-        }
-        throw error
-      }
-    })
-    if (estimate instanceof Fault) throw estimate
-    if (estimate !== undefined) return estimate
-  } catch (error) {
-    const isNodeError =
-      error instanceof Outage || error instanceof RpcError || error instanceof InvalidInput
-    if (!isNodeError) throw error
-    throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause: error })
-  }
-  throw new Fault('CHAIN_CONNECTION_ERROR')
+  const estimate = await askNodes(nodes, async (call) => {
+    try {
+      return readGas(await call(callOf(request)))
+    } catch (error) {
+      // The transaction is to blame and not the node, which would be rested otherwise.
+      if (error instanceof OversizedAnswer) return failedTransaction('its reason is too long')
+      if (isTransactionError('evm', 'run', error)) return failedTransaction(error.message)
+      throw error
+    }
+  })
+  if (estimate instanceof Fault) throw estimate
+  return estimate
 }
-
-const isTransactionError = ({ code }: RpcError): boolean =>
-  code === REVERTED || code === INVALID_INPUT
 
 const failedTransaction = (message: string): Fault =>
   new Fault('TRANSACTION_FAILED', undefined, { reason: message.slice(0, MAX_REASON_LENGTH) })

@@ -1,5 +1,6 @@
 import { Fault, type FaultName } from '../../core/errors.ts'
 import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
+import { askNodes } from './ask-nodes.ts'
 
 /** What nodes say when they refuse a transaction, with the code and the reason that callers get for it. */
 export type NodeErrors = readonly (readonly [said: RegExp, name: FaultName, reason: string])[]
@@ -13,17 +14,25 @@ export const nodeErrorFault = (message: string, nodeErrors: NodeErrors): Fault =
   return new Fault(name ?? 'TRANSACTION_FAILED', 'The node rejected the transaction', details)
 }
 
+/** What became of a transaction at one node: `unlessTaken` is its refusal where no other node takes it. */
+export type SendOutcome = 'sent' | Fault | { readonly unlessTaken: Fault }
+
 /**
  * Sends over the first node that takes the call. Throws the refusal of a node, and `Fault` CHAIN_CONNECTION_ERROR where none takes it: the
  * transaction may be out even so.
  */
 export const sendOverNodes = async (
   nodes: RpcPool,
-  send: (call: CallEndpoint) => Promise<'sent' | Fault>,
+  send: (call: CallEndpoint) => Promise<SendOutcome>,
 ): Promise<void> => {
-  const outcome = await nodes.attempt(send).catch((cause: unknown) => {
-    throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
+  let refusal: Fault | undefined
+  const outcome = await askNodes(nodes, async (call) => {
+    const sent = await send(call)
+    if (sent === 'sent' || sent instanceof Fault) return sent
+    refusal = sent.unlessTaken
+    return undefined
+  }).catch((error: unknown) => {
+    throw refusal ?? error
   })
-  if (outcome === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
   if (outcome !== 'sent') throw outcome
 }

@@ -26,8 +26,6 @@ export interface PoolBook {
   pool(address: string): Pool | null | undefined
   /** Decimals of a token, null where they are not known. */
   decimals(token: string): number | null
-  /** Height of the newest record. */
-  readonly height: number
   readonly size: number
 }
 
@@ -44,7 +42,6 @@ export const createPoolBook = (
 ): PoolBook => {
   const entries = new Map<string, PoolEntry>()
   const decimals = new Map<string, number>()
-  let height = 0
   const index = createPairIndex<PoolEntry>(limits)
 
   const rowOf = (protocol: string, factory: string) => {
@@ -96,7 +93,6 @@ export const createPoolBook = (
     },
     accept: ({ meta, events }) => {
       if (meta === null) return
-      height = Math.max(height, meta.height)
       for (const event of events) {
         const { pool, instruction, d_app } = event
         if (pool === null) continue
@@ -118,9 +114,6 @@ export const createPoolBook = (
     graph: (nowMs) => index.graph(exactPool, nowMs),
     pool: poolNow,
     decimals: (token) => decimals.get(token) ?? null,
-    get height() {
-      return height
-    },
     get size() {
       return entries.size
     },

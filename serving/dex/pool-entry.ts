@@ -194,18 +194,8 @@ export const exactPool = (entry: PoolEntry): Pool | null => {
 }
 
 const poolOf = (entry: PoolEntry): Pool | null => {
-  switch (pricingOf(entry.row)) {
-    case 'concentrated':
-      return concentratedPool(entry)
-    case 'constant_product':
-      return constantProductPool(entry)
-    case 'fee_on_input':
-      return feeOnInputPool(entry)
-    case 'fee_on_quote':
-      return quotedPool(entry)
-    default:
-      return null
-  }
+  const kind = pricingOf(entry.row)
+  return kind === undefined ? null : POOL_MAKERS[kind](entry)
 }
 
 const headOf = ({ address, row, tokens, tvlUsd }: PoolEntry) => ({
@@ -286,4 +276,11 @@ const concentratedPool = (entry: PoolEntry): Pool | null => {
     sqrtPriceX96: BigInt(state.sqrt_price_x96),
     knownTicks: [MIN_TICK, MAX_TICK],
   }
+}
+
+const POOL_MAKERS: Readonly<Record<Pool['kind'], (entry: PoolEntry) => Pool | null>> = {
+  concentrated: concentratedPool,
+  constant_product: constantProductPool,
+  fee_on_input: feeOnInputPool,
+  fee_on_quote: quotedPool,
 }

@@ -133,9 +133,18 @@ export interface Ratio {
 
 /** Base units of the other token that one base unit of `tokenIn` is worth before any fee. */
 export const spotPrice = (pool: Pool, tokenIn: string): Ratio => {
-  const [of, by] =
-    pool.kind === 'concentrated'
-      ? ([pool.sqrtPriceX96 * pool.sqrtPriceX96, 1n << 192n] as const)
-      : ([pool.reserves[1], pool.reserves[0]] as const)
+  const { of, by } = firstPrice(pool)
   return sideOf(pool, tokenIn) === 0 ? { of, by } : { of: by, by: of }
+}
+
+/** What the first token is worth in the second. */
+const firstPrice = (pool: Pool): Ratio => {
+  switch (pool.kind) {
+    case 'concentrated':
+      return { of: pool.sqrtPriceX96 * pool.sqrtPriceX96, by: 1n << 192n }
+    case 'constant_product':
+    case 'fee_on_input':
+    case 'fee_on_quote':
+      return { of: pool.reserves[1], by: pool.reserves[0] }
+  }
 }

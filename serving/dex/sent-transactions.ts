@@ -2,9 +2,10 @@ import type { RunningTask } from '../../core/bus/contract.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { pause } from '../../core/retry.ts'
 import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
-import type { JobChange } from '../jobs/job.ts'
+import type { RpcPool } from '../../core/rpc/pool.ts'
+import type { Job, JobChange } from '../jobs/job.ts'
 import type { JobStore, NewJob } from '../jobs/job-store.ts'
-import type { CheckState, SendableTransaction } from './transaction-kind.ts'
+import type { CheckState } from './transaction-kind.ts'
 import { transactionKindOf } from './transaction-kinds.ts'
 
 /** Time between two looks at the jobs. */
@@ -23,7 +24,7 @@ export const sentJobId = (hash: string): string => `job_${hash.replace(/^0x/, ''
 export const newSentJob = (
   orgId: string,
   chain: { readonly id: string; readonly word: string },
-  { hash, details }: SendableTransaction,
+  { hash, details }: { readonly hash: string; readonly details: Readonly<Record<string, unknown>> },
 ): NewJob => ({
   orgId,
   hash,
@@ -52,62 +53,92 @@ interface Schedule extends CheckState {
 
 /**
  * Follows every transaction that was sent and has not ended, also those of an earlier process, until it is in a block, no block
- * can take it any more, or six hours are over.
+ * can take it any more, or six hours are over. Each chain by itself: one whose nodes do not answer holds up no other.
  */
 export const followSentTransactions = (deps: SentTransactionsDeps): RunningTask => {
   const closing = new AbortController()
-  const schedules = new Map<string, Schedule>()
-  const run = async (): Promise<void> => {
-    while (!closing.signal.aborted) {
-      await checkJobs(deps, schedules)
-      await pause(CHECK_INTERVAL_MS, closing.signal).catch(() => undefined)
-    }
-  }
-  const running = run()
+  const running = deps.chains.map((chain) => followChain(deps, chain, closing.signal))
   return {
-    stop: () => {
+    stop: async () => {
       closing.abort()
-      return running
+      await Promise.all(running)
     },
+  }
+}
+
+/** By organization and job. */
+type Schedules = Map<string, Schedule>
+
+const followChain = async (
+  deps: SentTransactionsDeps,
+  chain: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const schedules: Schedules = new Map()
+  while (!signal.aborted) {
+    try {
+      await checkJobs(deps, chain, schedules)
+    } catch (error) {
+      deps.log.error({ err: error, chain }, 'failed to look at sent transactions, retrying')
+    }
+    await pause(CHECK_INTERVAL_MS, signal).catch(() => undefined)
   }
 }
 
 const checkJobs = async (
   deps: SentTransactionsDeps,
-  schedules: Map<string, Schedule>,
+  chain: string,
+  schedules: Schedules,
 ): Promise<void> => {
-  const { jobs, nodes, chains, nowMs, log } = deps
-  const open = new Set<string>()
-  for (const chain of chains) {
-    const all = jobs.unfinished(kindOf(chain)).map((job) => {
-      const key = `${job.orgId}/${job.id}`
-      const schedule = schedules.get(key) ?? { nextMs: 0, missingChecks: 0 }
-      schedules.set(key, schedule)
-      open.add(key)
-      return { job, schedule }
-    })
-    const due = all
-      .filter(({ schedule }) => schedule.nextMs <= nowMs())
-      .toSorted((one, other) => one.schedule.nextMs - other.schedule.nextMs)
-      .slice(0, MAX_PER_CHECK)
-    const kind = transactionKindOf(chain)
-    const pool = due.length > 0 ? nodes.of(chain) : undefined
-    const checks = due.map(async ({ job, schedule }) => {
-      const ageMs = nowMs() - job.createdAtMs
-      schedule.nextMs = nowMs() + Math.min(kind?.maxWaitMs ?? Infinity, ageMs / 10)
-      try {
-        const change = (pool && (await kind?.check(pool, job, schedule))) ?? overdue(ageMs)
-        if (change) await jobs.update(job, () => change)
-      } catch (error) {
-        log.warn(
-          { err: error, chain, hash: job.hash },
-          'failed to check sent transaction, retrying',
-        )
-      }
-    })
-    await Promise.all(checks)
-  }
+  const { jobs, nodes, nowMs } = deps
+  const all = jobs.unfinished(kindOf(chain)).map((job) => {
+    const key = `${job.orgId}/${job.id}`
+    const schedule = schedules.get(key) ?? { nextMs: 0, missingChecks: 0 }
+    schedules.set(key, schedule)
+    return { key, job, schedule }
+  })
+  const open = new Set(all.map(({ key }) => key))
   for (const key of schedules.keys()) if (!open.has(key)) schedules.delete(key)
+  const due = all
+    .filter(({ schedule }) => schedule.nextMs <= nowMs())
+    .toSorted((one, other) => one.schedule.nextMs - other.schedule.nextMs)
+    .slice(0, MAX_PER_CHECK)
+  const pool = due.length > 0 ? nodes.of(chain) : undefined
+  await Promise.all(
+    due.map(async ({ key, job, schedule }) => {
+      const hasEnded = await checkJob(deps, { chain, pool, job, schedule })
+      // Who sends it again begins anew.
+      if (hasEnded) schedules.delete(key)
+    }),
+  )
+}
+
+/** Looks at one transaction; true: it has ended. */
+const checkJob = async (
+  { jobs, nowMs, log }: SentTransactionsDeps,
+  {
+    chain,
+    pool,
+    job,
+    schedule,
+  }: {
+    readonly chain: string
+    readonly pool: RpcPool | undefined
+    readonly job: Job
+    readonly schedule: Schedule
+  },
+): Promise<boolean> => {
+  try {
+    const kind = transactionKindOf(chain)
+    const ageMs = nowMs() - job.createdAtMs
+    schedule.nextMs = nowMs() + Math.min(kind?.maxWaitMs ?? Infinity, ageMs / 10)
+    const change = (pool && (await kind?.check(pool, job, schedule))) ?? overdue(ageMs)
+    if (change) await jobs.update(job, () => change)
+    return change !== undefined
+  } catch (error) {
+    log.warn({ err: error, chain, hash: job.hash }, 'failed to check sent transaction, retrying')
+    return false
+  }
 }
 
 const overdue = (ageMs: number): JobChange | undefined =>

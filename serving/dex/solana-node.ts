@@ -1,7 +1,9 @@
 import { base58Decode } from '../../core/base58.ts'
 import { Fault, InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { type CallEndpoint, OversizedAnswer, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { type CallEndpoint, OversizedAnswer, type RpcPool } from '../../core/rpc/pool.ts'
+import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
+import { askNodes } from './ask-nodes.ts'
 import type { BlockhashLifetime } from './solana-message.ts'
 
 /** An account as a node has it. */
@@ -52,7 +54,7 @@ const askWithin = async <T>(
   rpc: Pick<RpcPool, 'attempt'>,
   work: (call: CallEndpoint) => Promise<T | Fault>,
 ): Promise<T> => {
-  const response = rpc.attempt(async (call) => {
+  const { read } = await askNodes(rpc, async (call) => {
     try {
       return { read: await work((asked) => call({ ...asked, maxBytes: MAX_ANSWER_BYTES })) }
     } catch (error) {
@@ -61,13 +63,8 @@ const askWithin = async <T>(
       return { read: new Fault('DEX_ROUTE_BUILD_FAILED', undefined, details) }
     }
   })
-  const answer = await response.catch((cause: unknown) => {
-    if (cause instanceof Fault) throw cause
-    throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
-  })
-  if (answer === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
-  if (answer.read instanceof Fault) throw answer.read
-  return answer.read
+  if (read instanceof Fault) throw read
+  return read
 }
 
 /** Reads over a chain's nodes. */
@@ -93,7 +90,7 @@ export const createSolanaReader = (rpc: Pick<RpcPool, 'attempt'>): SolanaReader 
           return readRun(await call({ method: 'simulateTransaction', params }))
         } catch (error) {
           // The transaction is to blame and not the node, which would be rested otherwise.
-          if (error instanceof RpcError) return failedRun([error.message])
+          if (isTransactionError('svm', 'run', error)) return failedRun([error.message])
           throw error
         }
       })

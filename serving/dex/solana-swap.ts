@@ -16,7 +16,7 @@ import {
   unsignedTransaction,
 } from './solana-message.ts'
 import type { SolanaAccount, SolanaReader } from './solana-node.ts'
-import { SOLANA_VENUES, type SolanaVenue, type VenueSwap, WRAPPED_SOL } from './solana-venues.ts'
+import { type SolanaVenue, solanaVenue, type VenueSwap, WRAPPED_SOL } from './solana-venues.ts'
 import { requireBalance } from './swap-terms.ts'
 
 /** What a caller wants of a transaction beside the swap. */
@@ -51,7 +51,7 @@ export const buildSolanaSwap = async (
 ): Promise<BuiltSolanaSwap> => {
   const { quote, owner, priorityFee } = order
   const hop = quote.route.paths[0]?.hops[0]
-  const venue = hop && SOLANA_VENUES[hop.pool.protocol]
+  const venue = hop && solanaVenue(hop.pool.protocol)
   if (hop === undefined || venue === undefined) throw new Fault('DEX_ROUTE_BUILD_FAILED')
   const { tokenIn, tokenOut } = hop
   const configAddress = (await venue.config?.()) ?? venue.program
@@ -141,6 +141,7 @@ const aroundSwap = (
 }
 
 /** True for pools that a transaction can be built for: curves only where they are quoted in SOL. */
-export const isBuildable = (protocol: string, tokens: readonly [string, string]): boolean =>
-  SOLANA_VENUES[protocol] !== undefined &&
-  (SOLANA_VENUES[protocol]?.acceptsNativeToken !== true || tokens.includes(WRAPPED_SOL))
+export const isBuildable = (protocol: string, tokens: readonly [string, string]): boolean => {
+  const venue = solanaVenue(protocol)
+  return venue !== undefined && (!venue.acceptsNativeToken || tokens.includes(WRAPPED_SOL))
+}

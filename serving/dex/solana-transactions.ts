@@ -1,25 +1,20 @@
-import { type Fault, InvalidInput } from '../../core/errors.ts'
-import { isJsonObject } from '../../core/json.ts'
-import { type CallEndpoint, RpcError } from '../../core/rpc/pool.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { isNodeError } from '../../core/rpc/endpoint.ts'
+import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
+import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import type { Job, JobChange } from '../jobs/job.ts'
-import { type NodeErrors, nodeErrorFault, sendOverNodes } from './node-refusal.ts'
+import { isKnownByAny } from './ask-nodes.ts'
+import { type NodeErrors, nodeErrorFault, type SendOutcome, sendOverNodes } from './node-refusal.ts'
 import { readSignedSolanaTransaction } from './solana-signed-transaction.ts'
-import type { TransactionKind } from './transaction-kind.ts'
+import { blockhashOver, COMMITMENT, statusOver, viewOver } from './solana-status.ts'
+import type { CheckState, TransactionKind } from './transaction-kind.ts'
 
 /** Blocks drop transactions when they are busy, so that one is sent again with every look until it is in a block. */
 const MAX_WAIT_MS = 2_000
 const CHECKS_UNTIL_EXPIRED = 3
-const COMMITMENT = 'confirmed'
 /** Votes of most of the stake are there. */
 const ENDS: ReadonlySet<unknown> = new Set(['confirmed', 'finalized'])
 
-/**
- * Errors of JSON-RPC by which a node refuses the transaction and not the call: it fails when it is run, a signature is wrong, its
- * parameters are invalid, signatures are missing, its version is unknown. Source: agave rpc-client-api, custom errors.
- */
-const TRANSACTION_ERRORS: ReadonlySet<number> = new Set([
-  ...[-32_002, -32_003, -32_602, -32_013, -32_015],
-])
 /** What nodes say of a transaction. Source: agave, texts of TransactionError. */
 const KNOWN = /already been processed/i
 const OLD_BLOCKHASH = /blockhash not found/i
@@ -47,12 +42,23 @@ export const solanaTransactions: TransactionKind = {
     const details = { from, ...(blockhash !== undefined && { blockhash }), transaction: text }
     return {
       hash: signature,
-      details,
-      send: (nodes) => sendOverNodes(nodes, (call) => sendOver(call, text, signature)),
+      send: async (nodes) => {
+        let slot: number | undefined
+        await sendOverNodes(nodes, async (call) => {
+          const outcome = await sendOver(call, text, signature)
+          if (outcome === 'sent') slot = await validSlotOver(call, blockhash)
+          return outcome
+        })
+        return { ...details, ...(slot !== undefined && { blockhashSlot: slot }) }
+      },
     }
   },
+  isMined: (nodes, signature) =>
+    isKnownByAny(nodes, async (call) => (await statusOver(call, signature)).status !== null),
   check: async (nodes, job, state) => {
-    const found = await nodes.attempt((call) => checkOver(call, job))
+    withSentSlot(job, state)
+    const first = await nodes.attempt((call) => checkOver(call, job, state))
+    const found = first === 'expired' ? await agreedEnd(nodes, job, state) : first
     state.missingChecks = found === 'expired' ? state.missingChecks + 1 : 0
     if (typeof found === 'object') return found
     if (state.missingChecks < CHECKS_UNTIL_EXPIRED) return undefined
@@ -62,11 +68,27 @@ export const solanaTransactions: TransactionKind = {
   },
 }
 
+/** A slot at which the node that has taken a transaction finds its blockhash valid; undefined: it does not say. */
+const validSlotOver = async (
+  call: CallEndpoint,
+  blockhash: string | undefined,
+): Promise<number | undefined> => {
+  if (blockhash === undefined) return undefined
+  try {
+    const seen = await blockhashOver(call, blockhash)
+    return seen?.isValid ? seen.slot : undefined
+  } catch (error) {
+    // The transaction is out: the looks find a slot.
+    if (isNodeError(error)) return undefined
+    throw error
+  }
+}
+
 const sendOver = async (
   call: CallEndpoint,
   text: string,
   signature: string,
-): Promise<'sent' | Fault> => {
+): Promise<SendOutcome> => {
   const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0 }
   try {
     const answer = await call({ method: 'sendTransaction', params: [text, options] })
@@ -77,48 +99,51 @@ const sendOver = async (
     )
   } catch (error) {
     // The transaction is to blame and not the node, which would be rested otherwise.
-    if (!(error instanceof RpcError) || !TRANSACTION_ERRORS.has(error.code)) throw error
+    if (!isTransactionError('svm', 'send', error)) throw error
     if (KNOWN.test(error.message)) return 'sent'
     // One that is in a block for longer than its blockhash lives.
     const isOld = OLD_BLOCKHASH.test(error.message)
-    if (isOld && (await statusOver(call, signature)) !== null) return 'sent'
-    return nodeErrorFault(error.message, NODE_ERRORS)
+    if (isOld && (await statusOver(call, signature)).status !== null) return 'sent'
+    const refusal = nodeErrorFault(error.message, NODE_ERRORS)
+    // A node that is behind says so of a new blockhash, too.
+    return isOld ? { unlessTaken: refusal } : refusal
   }
 }
 
-const answerValue = (answer: unknown, method: string): unknown => {
-  if (!isJsonObject(answer) || answer.value === undefined) {
-    throw new InvalidInput('bad-answer', `the node's answer to ${method} has an unexpected format`)
-  }
-  return answer.value
-}
-
-/** What a node knows of a transaction; null: nothing. */
-const statusOver = async (call: CallEndpoint, signature: string): Promise<unknown> => {
-  const method = 'getSignatureStatuses'
-  const params = [[signature], { searchTransactionHistory: true }]
-  const value = answerValue(await call({ method, params }), method)
-  const [status] = Array.isArray(value) ? value : []
-  if (status !== null && !isJsonObject(status)) {
-    throw new InvalidInput('bad-answer', "the node's answer to getSignatureStatuses has no status")
-  }
-  return status
-}
-
+/** The end of a transaction as one node knows it; undefined: the node is behind. One that is in no block is sent again. */
 const checkOver = async (
   call: CallEndpoint,
   job: Job,
+  state: CheckState,
+): Promise<JobChange | 'expired' | 'waiting' | undefined> => {
+  const view = await viewOver(call, transactionOf(job), state)
+  if (typeof view === 'object') return statusChange(job, view.status) ?? 'waiting'
+  if (view === 'expired') return view
+  await sendAgain(call, job.result.transaction)
+  return view === 'behind' ? undefined : 'waiting'
+}
+
+/** What all nodes come to that are not behind: one that knows the transaction or may still take it decides against the others. */
+const agreedEnd = async (
+  nodes: RpcPool,
+  job: Job,
+  state: CheckState,
 ): Promise<JobChange | 'expired' | 'waiting'> => {
-  const status = await statusOver(call, job.hash)
-  if (isJsonObject(status)) return statusChange(job, status) ?? 'waiting'
-  const { blockhash, transaction } = job.result
-  if (blockhash !== undefined) {
-    const params = [blockhash, { commitment: COMMITMENT }]
-    const answer = await call({ method: 'isBlockhashValid', params })
-    if (answerValue(answer, 'isBlockhashValid') === false) return 'expired'
-  }
-  await sendAgain(call, transaction)
-  return 'waiting'
+  const views = await nodes.poll((call) => viewOver(call, transactionOf(job), state))
+  const said = views.flatMap(({ value }) =>
+    value === undefined || value === 'behind' ? [] : [value],
+  )
+  const found = said.find((view) => typeof view === 'object')
+  if (found) return statusChange(job, found.status) ?? 'waiting'
+  return said.length > 0 && said.every((view) => view === 'expired') ? 'expired' : 'waiting'
+}
+
+const transactionOf = ({ hash, result }: Job) => ({ signature: hash, blockhash: result.blockhash })
+
+/** What earlier looks know, and what was known when the transaction was sent. */
+const withSentSlot = ({ result }: Job, state: CheckState): void => {
+  const { blockhashSlot } = result
+  if (typeof blockhashSlot === 'number') state.validAtSlot ??= blockhashSlot
 }
 
 const sendAgain = async (call: CallEndpoint, transaction: unknown): Promise<void> => {
@@ -126,13 +151,13 @@ const sendAgain = async (call: CallEndpoint, transaction: unknown): Promise<void
   try {
     await call({ method: 'sendTransaction', params: [transaction, options] })
   } catch (error) {
-    if (!(error instanceof RpcError) || !TRANSACTION_ERRORS.has(error.code)) throw error
+    if (!isTransactionError('svm', 'send', error)) throw error
   }
 }
 
 /** What a job tells of a transaction that has ended: it is not sent again. */
 const ended = ({ result }: Job): Readonly<Record<string, unknown>> => {
-  const { transaction: _, ...rest } = result
+  const { transaction: _, blockhashSlot: _slot, ...rest } = result
   return rest
 }
 

@@ -1,5 +1,6 @@
 import { base58Encode } from '../../core/base58.ts'
 import { Fault } from '../../core/errors.ts'
+import type { PROTOCOLS } from '../../schemas/protocols.ts'
 import {
   ASSOCIATED_TOKEN_PROGRAM,
   accountsOf,
@@ -280,9 +281,15 @@ const raydiumCpmm: SolanaVenue = {
 export const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
 
 /** By the id of the protocol. */
-export const SOLANA_VENUES: Readonly<Record<string, SolanaVenue>> = {
+export const SOLANA_VENUES = {
   pump_fun: pumpFun,
   pumpswap: pumpSwap,
   raydium_amm_v4: raydiumV4,
   raydium_cpmm: raydiumCpmm,
-}
+} as const satisfies Readonly<Partial<Record<(typeof PROTOCOLS)[number]['id'], SolanaVenue>>>
+
+/** The venue of a protocol; undefined: swaps over it are not built. */
+export const solanaVenue = (protocol: string): SolanaVenue | undefined =>
+  Object.hasOwn(SOLANA_VENUES, protocol)
+    ? SOLANA_VENUES[protocol as keyof typeof SOLANA_VENUES]
+    : undefined

@@ -1,21 +1,20 @@
 import type { RpcPool } from '../../core/rpc/pool.ts'
 import type { Job, JobChange } from '../jobs/job.ts'
+import type { BlockhashSightings } from './solana-status.ts'
 
 /** A signed transaction that was read and can be sent. */
 export interface SendableTransaction {
   /** Hash or signature by which the chain names it. */
   readonly hash: string
-  /** What its job tells of it while it is under way. */
-  readonly details: Readonly<Record<string, unknown>>
   /**
-   * Hands it to a node of its chain; one that the chain has already is as good. Throws `Fault` INSUFFICIENT_BALANCE,
+   * Hands it to a node of its chain; one that the chain has already is as good. Returns what its job tells of it while it is under way. Throws `Fault` INSUFFICIENT_BALANCE,
    * FEE_PARAMETER_ERROR, TRANSACTION_FAILED where a node refuses it, CHAIN_CONNECTION_ERROR where none takes the call: it may be out even so.
    */
-  send(nodes: RpcPool): Promise<void>
+  send(nodes: RpcPool): Promise<Readonly<Record<string, unknown>>>
 }
 
 /** What is remembered of a transaction between two looks at it. */
-export interface CheckState {
+export interface CheckState extends BlockhashSightings {
   /** Looks, one after the other, that found that no block can take it any more: nodes behind one address may differ. */
   missingChecks: number
 }
@@ -29,6 +28,8 @@ export interface TransactionKind {
    * TRANSACTION_SIGNATURE_MISSING.
    */
   read(text: string): Promise<SendableTransaction>
+  /** Whether a node has it in a block, by its hash. Throws `Fault` CHAIN_CONNECTION_ERROR. */
+  isMined(nodes: RpcPool, hash: string): Promise<boolean>
   /** The end of a job's transaction, as a node knows it; undefined while there is none. Throws where no node responded. */
   check(nodes: RpcPool, job: Job, state: CheckState): Promise<JobChange | undefined>
 }

@@ -8,7 +8,9 @@ import {
   parseAbi,
   parseAbiParameters,
 } from 'viem'
+import { Fault } from '../../core/errors.ts'
 import { packedPath, type RouterCall, tokensOf, turned } from './evm-calls.ts'
+import type { Pool } from './pool.ts'
 import type { SwapQuote } from './quote.ts'
 import type { Hop, Path } from './search.ts'
 
@@ -62,7 +64,7 @@ interface Command {
 /** True for addresses that routers read as words: what is sent to them stays with the router or its caller. */
 export const isRouterWord = (address: string): boolean => BigInt(address) <= 2n
 
-/** The one call that swaps over every path. */
+/** The one call that swaps over every path. Throws `Fault` DEX_ROUTE_BUILD_FAILED for a pool that the router does not swap over. */
 export const universalCall = (swap: UniversalSwap): RouterCall => {
   const { quote, deadline, sellsNativeToken, permitInput } = swap
   const valueRaw = sellsNativeToken ? quote.maxInRaw : 0n
@@ -106,7 +108,6 @@ const swaps = (swap: UniversalSwap): readonly Command[] => {
   const limits = shareLimit(quote)
   return quote.route.paths.map((path, index) =>
     familySwap({
-      family: familyOf(path.hops[0]),
       hops: path.hops,
       isExactIn: false,
       to,
@@ -130,15 +131,38 @@ const shareLimit = ({ route, maxInRaw }: SwapQuote): readonly bigint[] => {
 
 type Family = 'v2' | 'v3'
 
-const familyOf = (hop: Hop | undefined): Family => (hop?.pool.kind === 'concentrated' ? 'v3' : 'v2')
+/** Commands of the router by how a pool is priced; null: it has none. */
+const FAMILIES: Readonly<Record<Pool['kind'], Family | null>> = {
+  constant_product: 'v2',
+  concentrated: 'v3',
+  fee_on_input: null,
+  fee_on_quote: null,
+}
+
+/** Throws `Fault` DEX_ROUTE_BUILD_FAILED for a pool that the router does not swap over. */
+const familyOf = ({ pool }: Hop): Family => {
+  const family = FAMILIES[pool.kind]
+  if (family !== null) return family
+  throw new Fault('DEX_ROUTE_BUILD_FAILED', undefined, {
+    pool: pool.address,
+    reason: 'the router does not swap over this kind of pool',
+  })
+}
+
+/** Hops of one family, one after the other, of a path. */
+interface Stretch {
+  readonly family: Family
+  readonly hops: Hop[]
+}
 
 /** Neighbouring hops of one family: one command runs them. */
-const stretches = (hops: readonly Hop[]): readonly (readonly Hop[])[] => {
-  const all: Hop[][] = []
+const stretches = (hops: readonly Hop[]): readonly Stretch[] => {
+  const all: Stretch[] = []
   for (const hop of hops) {
+    const family = familyOf(hop)
     const last = all.at(-1)
-    if (last !== undefined && familyOf(last[0]) === familyOf(hop)) last.push(hop)
-    else all.push([hop])
+    if (last?.family === family) last.hops.push(hop)
+    else all.push({ family, hops: [hop] })
   }
   return all
 }
@@ -148,14 +172,12 @@ const exactInSwaps = (
   end: { readonly to: Address; readonly minOutRaw: bigint; readonly isPaidByCaller: boolean },
 ): readonly Command[] => {
   const all = stretches(path.hops)
-  return all.map((hops, index) => {
-    const family = familyOf(hops[0])
-    const next = all[index + 1]?.[0]
+  return all.map(({ family, hops }, index) => {
+    const next = all[index + 1]
     // A pair is paid before its swap; a V3 pool asks the router for its payment.
-    const nextTo = familyOf(next) === 'v2' ? (next?.pool.address as Address) : ROUTER_ITSELF
+    const nextTo = next?.family === 'v2' ? (next.hops[0]?.pool.address as Address) : ROUTER_ITSELF
     const fromBefore = family === 'v2' ? ALREADY_SENT : WHOLE_BALANCE
     return familySwap({
-      family,
       hops,
       isExactIn: true,
       to: next ? nextTo : end.to,
@@ -166,9 +188,8 @@ const exactInSwaps = (
   })
 }
 
-/** A command that swaps along pools of one family. */
+/** A command that swaps along pools of one family. Throws `Fault` DEX_ROUTE_BUILD_FAILED for others. */
 const familySwap = (swap: {
-  readonly family: Family
   readonly hops: readonly Hop[]
   readonly isExactIn: boolean
   readonly to: Address
@@ -176,8 +197,10 @@ const familySwap = (swap: {
   readonly limitRaw: bigint
   readonly isPaidByCaller: boolean
 }): Command => {
-  const { family, hops, isExactIn, to, amountRaw, limitRaw, isPaidByCaller } = swap
-  if (family === 'v2') {
+  const { hops, isExactIn, to, amountRaw, limitRaw, isPaidByCaller } = swap
+  const [stretch, other] = stretches(hops)
+  if (stretch === undefined || other !== undefined) throw new Fault('DEX_ROUTE_BUILD_FAILED')
+  if (stretch.family === 'v2') {
     const path = tokensOf(hops)
     return {
       code: isExactIn ? COMMAND.v2ExactIn : COMMAND.v2ExactOut,

@@ -81,14 +81,14 @@ export const swapRoutes =
         const market = requestedMarket(deps, params.chain)
         if (market.chain.vm === 'svm') return solanaRoute(deps, market, { body, search }, startedMs)
         const requested = readOrder(market, body, startedMs)
-        const { head } = await requireFreshPools(market, deps.freshness, startedMs)
+        const block = await requireFreshPools(market, deps.freshness, startedMs)
         const reader = deps.accounts.get(market.chain.id)
         const order = await withEvmAmount(reader, requested, market.pools.graph(startedMs))
         const { quote, built } = await builtSwap(market, { ...order, search, reader }, startedMs)
         return {
           ...transactionBody(built),
           args: { ...body },
-          routeInfo: await routeInfo(deps, market, { quote, head, simulated: built.simulated }),
+          routeInfo: await routeInfo(deps, market, { quote, block, simulated: built.simulated }),
           elapsedTime: Math.round(deps.nowMs() - startedMs),
         }
       },
@@ -180,7 +180,7 @@ const solanaRoute = async (
 ) => {
   const slippage = String(body.slippage ?? DEFAULT_SLIPPAGE)
   const requested = readSolanaOrder(market, body, { nowMs: startedMs, slippage })
-  const { head } = await requireFreshPools(market, deps.freshness, startedMs)
+  const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
   const order = await withSolanaAmount(reader, requested, market.pools.graph(startedMs))
   const first = await search(() => quoteOverOnePool(market, order, startedMs))
@@ -198,7 +198,7 @@ const solanaRoute = async (
   return {
     ...transaction,
     args: { ...body },
-    routeInfo: await routeInfo(deps, market, { quote, head, simulated: true }),
+    routeInfo: await routeInfo(deps, market, { quote, block, simulated: true }),
     elapsedTime: Math.round(deps.nowMs() - startedMs),
   }
 }
@@ -283,12 +283,12 @@ export const withEvmAmount = async (
 /** What a quote comes to, as answers have it. */
 export const routeInfo = async (
   { symbols }: SwapRouteDeps,
-  { chain, pools: poolBook }: ChainMarket,
+  { chain }: ChainMarket,
   {
     quote,
-    head,
+    block,
     simulated,
-  }: { readonly quote: SwapQuote; readonly head: number; readonly simulated: boolean },
+  }: { readonly quote: SwapQuote; readonly block: number; readonly simulated: boolean },
 ) => {
   const [path] = quote.route.paths
   const tokens = [quote.request.tokenIn, ...(path?.hops ?? []).map((hop) => hop.tokenOut)]
@@ -302,7 +302,7 @@ export const routeInfo = async (
     feeAmount: quote.feeRaw.toString(),
     hops: [...quotedHops(quote.route)],
     route: tokens.map((token) => known.get(token) ?? token),
-    block: Math.max(head, poolBook.height),
+    block,
     simulated,
   }
 }

@@ -50,7 +50,7 @@ export const quoteRoutes =
         } as const
         const slippageBps = parseSlippage(query.slippage)
         await setFreshnessHeaders(reply, deps.freshness, chain.id)
-        const { head } = await requireFreshPools(market, deps.freshness, deps.nowMs())
+        const block = await requireFreshPools(market, deps.freshness, deps.nowMs())
         const all = poolBook.graph(deps.nowMs())
         const graph =
           wantedVenues === undefined
@@ -68,7 +68,7 @@ export const quoteRoutes =
           priceImpact: quote.priceImpact,
           fee: quote.feeRaw.toString(),
           hops: [...quotedHops(route)],
-          block: Math.max(head, poolBook.height),
+          block,
         }
       },
     )

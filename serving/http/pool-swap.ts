@@ -148,7 +148,7 @@ const quoteAsked = (
 const evmSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   const { market, startedMs, body } = request
   const read = readOrder(market, body, startedMs)
-  const { head } = await requireFreshPools(market, deps.freshness, startedMs)
+  const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.accounts.get(market.chain.id)
   if (request.pool) requireFittingPool(request.pool, request.wanted, read.request)
   const order = await withEvmAmount(reader, read, market.pools.graph(startedMs))
@@ -163,14 +163,14 @@ const evmSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   const built = await buildEvmSwap(reader, { ...order, quote, venue })
   return {
     ...transactionBody(built),
-    routeInfo: await routeInfo(deps, market, { quote, head, simulated: built.simulated }),
+    routeInfo: await routeInfo(deps, market, { quote, block, simulated: built.simulated }),
   }
 }
 
 const solanaSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   const { market, pool, startedMs, body } = request
   const read = readSolanaOrder(market, body, { nowMs: startedMs, slippage: String(body.slippage) })
-  const { head } = await requireFreshPools(market, deps.freshness, startedMs)
+  const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
   const isOffered = ({ protocol, tokens }: Pool): boolean => isBuildable(protocol, tokens)
   if (pool !== undefined && !isOffered(pool)) {
@@ -182,6 +182,6 @@ const solanaSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return {
     ...(await solanaTransactionBody(reader, { ...order, quote })),
-    routeInfo: await routeInfo(deps, market, { quote, head, simulated: true }),
+    routeInfo: await routeInfo(deps, market, { quote, block, simulated: true }),
   }
 }

@@ -155,6 +155,7 @@ const createPacket = async (
     ...transactionBody(built),
     packetId,
     shareId: shareIdOf(chain.id, packetId),
+    simulated: built.simulated,
     ...(built.approval && { approval: built.approval }),
   }
 }

@@ -5,7 +5,7 @@ import { createRateLimiter } from '../billing/rate-limiter.ts'
 import { countUnfinished, newSentJob, sentJobId } from '../dex/sent-transactions.ts'
 import { transactionKindOf } from '../dex/transaction-kinds.ts'
 import type { RateLimitState } from '../interfaces.ts'
-import { isFinished } from '../jobs/job.ts'
+import { isFinished, type Job } from '../jobs/job.ts'
 import type { JobStore } from '../jobs/job-store.ts'
 import type { RequestedChain } from './chain-parameters.ts'
 
@@ -56,14 +56,23 @@ export const createTransactionSender = ({ nodes, jobs, nowMs }: SenderDeps): Tra
     const { hash: signature } = transaction
     const jobId = sentJobId(signature)
     const known = jobs.get({ orgId, id: jobId })
-    if (known === undefined && countUnfinished(jobs, orgId, chain.id) >= MAX_UNFINISHED) {
+    const hasEnded = known !== undefined && isFinished(known)
+    // One that expired may still come into a block, and a reorg may have taken one out of its block.
+    if (hasEnded && wasMined(known) && (await kind.isMined(pool, signature))) {
+      return { signature, jobId }
+    }
+    const isFollowed = known !== undefined && !hasEnded
+    if (!isFollowed && countUnfinished(jobs, orgId, chain.id) >= MAX_UNFINISHED) {
       throw new Fault('API_USAGE_LIMIT_EXCEEDED', 'Too many transactions are pending', {
         max_allowed: MAX_UNFINISHED,
       })
     }
     // The job comes after: a transaction that a node refuses leaves none, and one whose answer got lost is sent again.
-    if (known === undefined || !isFinished(known)) await transaction.send(pool)
-    await jobs.create(newSentJob(orgId, chain, transaction))
+    const details = await transaction.send(pool)
+    await jobs.create(newSentJob(orgId, chain, { hash: signature, details }))
     return { signature, jobId }
   }
 }
+
+/** True where the job tells of a block. */
+const wasMined = ({ status, error }: Job): boolean => status === 'completed' || error === 'reverted'

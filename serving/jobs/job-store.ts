@@ -35,7 +35,8 @@ export interface NewJob extends JobChange {
 /** Jobs of every organization, in memory and in the log: what a call has returned survives a crash of the process. */
 export interface JobStore {
   /**
-   * Keeps a job, or answers the one that the organization has under the same id. Throws `Fault` API_USAGE_LIMIT_EXCEEDED while the
+   * Keeps a job, or answers the unfinished one that the organization has under the same id; one that has ended begins again, as new but for
+   * its revision. Throws `Fault` API_USAGE_LIMIT_EXCEEDED while the
    * organization has too many unfinished ones; `Outage`.
    */
   create(job: NewJob): Promise<Job>
@@ -97,9 +98,13 @@ export const openJobStore = async (deps: JobStoreDeps): Promise<JobStore> => {
     create: async (request) => {
       const key = { orgId: request.orgId, id: request.id ?? `job_${ulid(nowMs())}` }
       await control.update(() => {
-        if (get(key)) return []
-        const job = firstState(key, request, nowMs())
-        const ended = table.assertCapacity(key.orgId)
+        const known = get(key)
+        if (known && !isFinished(known)) return []
+        const job = firstState(key, request, {
+          atMs: nowMs(),
+          revision: (known?.revision ?? 0) + 1,
+        })
+        const ended = known ? [] : table.assertCapacity(key.orgId)
         return [...ended.map((old) => recordOf(old, null)), recordOf(key, job)]
       }, key.orgId)
       return requireJob(key)
@@ -125,7 +130,11 @@ export const openJobStore = async (deps: JobStoreDeps): Promise<JobStore> => {
 
 const textOf = ({ orgId, id }: JobKey): Parameters<JobTable['get']>[0] => `${orgId}/${id}`
 
-const firstState = ({ orgId, id }: JobKey, request: NewJob, atMs: number): Job =>
+const firstState = (
+  { orgId, id }: JobKey,
+  request: NewJob,
+  { atMs, revision }: { readonly atMs: number; readonly revision: number },
+): Job =>
   checked({
     status: 'pending',
     hash: '',
@@ -135,7 +144,7 @@ const firstState = ({ orgId, id }: JobKey, request: NewJob, atMs: number): Job =
     ...request,
     id,
     orgId,
-    revision: 1,
+    revision,
     createdAtMs: atMs,
     updatedAtMs: atMs,
   })

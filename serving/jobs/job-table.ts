@@ -20,14 +20,15 @@ export interface JobTable {
 export const createJobTable = (nowMs: () => number): JobTable => {
   const byKey = new Map<string, Job>()
   const byOrg = new Map<string, Map<string, Job>>()
+  /** Unfinished ones by kind: they are asked for every second. */
+  const open = new Map<string, Map<string, Job>>()
   const isOld = ({ updatedAtMs }: Job): boolean => updatedAtMs <= nowMs() - RETENTION_MS
   const forget = (key: string): void => {
     const job = byKey.get(key)
     if (!job) return
     byKey.delete(key)
-    const own = byOrg.get(job.orgId)
-    own?.delete(key)
-    if (own?.size === 0) byOrg.delete(job.orgId)
+    removeFrom(byOrg, job.orgId, key)
+    removeFrom(open, job.kind, key)
   }
   return {
     put: (key, job) => {
@@ -38,15 +39,14 @@ export const createJobTable = (nowMs: () => number): JobTable => {
       }
       if (!job || isOld(job)) return
       byKey.set(key, job)
-      const own = byOrg.get(job.orgId) ?? new Map<string, Job>()
-      byOrg.set(job.orgId, own.set(key, job))
+      addTo(byOrg, job.orgId, { key, job })
+      if (!isFinished(job)) addTo(open, job.kind, { key, job })
     },
     get: (key) => {
       const job = byKey.get(key)
       return job && !isOld(job) ? job : undefined
     },
-    unfinished: (kind) =>
-      [...byKey.values()].filter((job) => job.kind === kind && !isFinished(job) && !isOld(job)),
+    unfinished: (kind) => [...(open.get(kind)?.values() ?? [])].filter((job) => !isOld(job)),
     assertCapacity: (orgId) => {
       const own = [...(byOrg.get(orgId)?.values() ?? [])]
       const tooMany = own.length + 1 - MAX_JOBS_PER_ORG
@@ -60,4 +60,21 @@ export const createJobTable = (nowMs: () => number): JobTable => {
       return ended
     },
   }
+}
+
+type Groups = Map<string, Map<string, Job>>
+
+const addTo = (
+  groups: Groups,
+  group: string,
+  { key, job }: { readonly key: string; readonly job: Job },
+): void => {
+  const own = groups.get(group) ?? new Map<string, Job>()
+  groups.set(group, own.set(key, job))
+}
+
+const removeFrom = (groups: Groups, group: string, key: string): void => {
+  const own = groups.get(group)
+  own?.delete(key)
+  if (own?.size === 0) groups.delete(group)
 }

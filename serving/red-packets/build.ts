@@ -23,6 +23,8 @@ interface CreationTerms extends PacketTerms {
 
 /** One that pays a packet in. */
 interface BuiltCreation extends BuiltTransaction {
+  /** It was run against the newest block; false: what is paid in may not be taken yet, and the gas is a fixed one. */
+  readonly simulated: boolean
   /** What must be signed first: the contract may not yet take what is paid in. */
   readonly approval: {
     readonly token: string
@@ -92,6 +94,7 @@ export const buildCreation = async (
   return {
     hex: unsignedHex(transaction),
     transaction,
+    simulated: isAllowed,
     approval:
       isAllowed || token === null
         ? null

@@ -229,10 +229,11 @@ test("a red packet of a token, claimed with an authority's signature, expires an
   assert.equal(built.status, 200, JSON.stringify(built.body))
   const approval = built.body.approval as { readonly data: Hex; readonly spender: string }
   assert.equal(approval.spender, contract.toLowerCase())
+  assert.equal(built.body.simulated, false)
   const hash = await anvil.client.sendTransaction({ to: token, data: approval.data })
   await anvil.client.waitForTransactionReceipt({ hash })
   const { packetId, ...rest } = await act('eth/create', body)
-  assert.equal(rest.approval, undefined)
+  assert.deepEqual([rest.approval, rest.simulated], [undefined, true])
   await caughtUp()
   const by = devAccount(5)
   const claim = { claimer: by.address, packetId }

@@ -7,6 +7,7 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { evmChainCheck } from '../../core/rpc/evm-chain-check.ts'
 import { openRpcPool, type RpcPool } from '../../core/rpc/pool.ts'
 import { createEvmAccountReader, type EvmAccountReader } from '../../serving/dex/evm-account.ts'
+import { readEvmHolding, unsignedCall } from '../../serving/dex/evm-swap.ts'
 import { buildCreation } from '../../serving/red-packets/build.ts'
 import { type Anvil, devAccount, startAnvil } from '../support/nodes/anvil.ts'
 import { type FaultyNode, type RpcRequest, startFaultyNode } from '../support/nodes/faulty.ts'
@@ -106,7 +107,7 @@ test("an error of the only node is an outage of the chain, and never the account
   }
 })
 
-test('an answer of a node that is none is an outage of the chain', async () => {
+test('an invalid answer of a node is an outage of the chain', async () => {
   for (const answer of [null, 7, {}, [], 'zz', '']) {
     answering(answer)
     for (const [name, read] of Object.entries(READS)) {
@@ -157,14 +158,44 @@ test("a revert in the words of other nodes is the transaction's fault", async ()
   }
 })
 
+test('a share of a balance leaves one and a half times the gas of a path of three pools, of a route twelve', async () => {
+  const { reader } = openReader(anvil.httpUrl)
+  const order = { owner: OWNER, sellsNativeToken: true, fees: { gasPrice: 10n } }
+  const reserveOf = async (isSplit: boolean) =>
+    (await readEvmHolding(reader, { ...order, isSplit }, TOKEN)).reserveRaw
+  assert.equal(await reserveOf(false), ((120_000n + 3n * 130_000n) * 10n * 3n) / 2n)
+  assert.equal(await reserveOf(true), ((120_000n + 12n * 130_000n) * 10n * 3n) / 2n)
+  const { balanceRaw, reserveRaw } = await readEvmHolding(
+    reader,
+    { ...order, sellsNativeToken: false, isSplit: true },
+    TOKEN,
+  )
+  assert.deepEqual([balanceRaw, reserveRaw], [7n, 0n])
+})
+
+test('a transaction that was run has a fifth more gas than its run took, one that was not a fixed gas', async () => {
+  const { reader } = openReader(anvil.httpUrl)
+  const order = { owner: OWNER, chainId: 1, fees: { gasPrice: 10n } }
+  const unsigned = {
+    to: TOKEN,
+    data: '0x00',
+    valueRaw: 0n,
+    nonce: 0,
+    isRunnable: true,
+    defaultGas: 9n,
+  } as const
+  const ran = await unsignedCall(reader, order, unsigned)
+  const gas = await reader.gasOf(call(TOKEN))
+  assert.deepEqual([ran.transaction.gas, ran.simulated], [gas + gas / 5n, true])
+  const kept = await unsignedCall(reader, order, { ...unsigned, isRunnable: false })
+  assert.deepEqual([kept.transaction.gas, kept.simulated], [9n, false])
+})
+
 test('a node that proposes no tip leaves one of 1 gwei', async () => {
   refusing({ code: -32_601, message: 'the method does not exist' }, ['eth_maxPriorityFeePerGas'])
   const fees = await openReader(faulty.httpUrl).reader.fees()
   assert.ok('maxPriorityFeePerGas' in fees)
   assert.equal(fees.maxPriorityFeePerGas, 1_000_000_000n)
   refusing({ code: -32_005, message: 'rate limited' }, ['eth_maxPriorityFeePerGas'])
-  assert.equal(
-    await outcomeOf(openReader(faulty.httpUrl).reader.fees()),
-    'CHAIN_CONNECTION_ERROR',
-  )
+  assert.equal(await outcomeOf(openReader(faulty.httpUrl).reader.fees()), 'CHAIN_CONNECTION_ERROR')
 })

@@ -83,6 +83,26 @@ test('a job ends once; its watchers are called with each change', async () => {
   })
 })
 
+test('creating a job that has ended begins it again under its id, for watchers too', async () => {
+  let nowMs = 1_000
+  const jobs = await opened(() => nowMs)
+  const named = { ...SEND, id: 'again', hash: '0x1' }
+  const job = await jobs.create({ ...named, result: { at: 1 } })
+  await jobs.update(job, () => ({ status: 'failed', error: 'expired', message: 'too late' }))
+  const heard: string[] = []
+  jobs.watch(job, ({ status, revision }) => heard.push(`${revision} ${status}`))
+  nowMs += 5_000
+  const renewed = await jobs.create({ ...named, result: { at: 2 } })
+  const { status, error, message, result, revision, createdAtMs } = renewed
+  assert.deepEqual(
+    [status, error, message, result, revision, createdAtMs],
+    ['pending', '', '', { at: 2 }, 3, 6_000],
+  )
+  assert.deepEqual(jobs.unfinished('send'), [renewed])
+  await jobs.update(renewed, () => ({ status: 'completed' }))
+  assert.deepEqual(heard, ['3 pending', '4 completed'])
+})
+
 test('a job is remembered for 24 hours after its last change', async () => {
   let nowMs = 1_000
   const jobs = await opened(() => nowMs)

@@ -121,6 +121,7 @@ before(async () => {
   const pools = await warehouse.query<PoolStateRow>(poolStatesQuery('eth', families, 10))
   const ticks = await warehouse.query<PoolTickRow>(poolTicksQuery('eth', 100))
   market.pools.load(pools.rows, ticks.rows)
+  market.progress.block({ seq: 1, place: { height: 7, slot: 7 }, records: 0 })
 })
 after(() => api.stop())
 

@@ -26,6 +26,7 @@ import { createSolanaReader, type SolanaReader } from '../../serving/dex/solana-
 import { buildSolanaSwap } from '../../serving/dex/solana-swap.ts'
 import { WRAPPED_SOL } from '../../serving/dex/solana-venues.ts'
 import { addressFor } from '../support/builders/svm-block.ts'
+import { startFaultyNode } from '../support/nodes/faulty.ts'
 import {
   execute,
   fundedWallet,
@@ -231,4 +232,42 @@ test('a chain whose nodes do not answer is an outage, not a swap', async () => {
     refused('CHAIN_CONNECTION_ERROR'),
   )
   silent.close()
+})
+
+test('an error of a node while a transaction is run is an outage, one of the transaction its refusal', async () => {
+  const faulty = await startFaultyNode(node.url)
+  const outcomeOf = async (code: number, message: string): Promise<unknown> => {
+    faulty.meddle = ({ id, method }) =>
+      method === 'simulateTransaction'
+        ? { raw: JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }) }
+        : undefined
+    const pool = openRpcPool({
+      chain: 'sol',
+      urls: [faulty.httpUrl],
+      identity: sameGenesisCheck(),
+      concurrency: 1,
+      timeoutMs: 5_000,
+      metrics: makeMetrics(),
+      log: makeSilentLogger(),
+      role: 'serve',
+      signal: new AbortController().signal,
+    })
+    const ran = createSolanaReader(pool).run('AA==')
+    const outcome = await ran.catch((error: unknown) => error)
+    pool.close()
+    return outcome instanceof Fault && outcome.faultName
+  }
+  for (const [code, message] of [
+    [-32_005, 'Node is behind by 200 slots'],
+    [-32_016, 'Minimum context slot has not been reached'],
+    [-32_003, 'daily request limit reached'],
+    [-32_603, 'Internal error'],
+  ] as const)
+    assert.equal(await outcomeOf(code, message), 'CHAIN_CONNECTION_ERROR', message)
+  for (const [code, message] of [
+    [-32_003, 'Transaction signature verification failure'],
+    [-32_602, 'invalid transaction: index out of bounds'],
+  ] as const)
+    assert.equal(await outcomeOf(code, message), 'DEX_SWAP_SIMULATED_FAILED', message)
+  await faulty.stop()
 })

@@ -93,7 +93,7 @@ test('reserves of a pool are in the order of its token addresses, whichever toke
       [5n, 7n],
     ],
   )
-  assert.deepEqual([pool.feePips, pool.tvlUsd, book.height], [3_000, 3_000, 1])
+  assert.deepEqual([pool.feePips, pool.tvlUsd], [3_000, 3_000])
   assert.deepEqual([book.decimals(LOW), book.decimals(HIGH), book.decimals('0x')], [18, 6, null])
 })
 

@@ -7,6 +7,7 @@ import { Outage } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { followPoolsWhenReadable } from '../../serving/dex/follow-pools.ts'
 import type { PoolBook } from '../../serving/dex/pool-book.ts'
+import { createPoolProgress } from '../../serving/dex/pool-progress.ts'
 import { until } from '../support/until.ts'
 
 test('pool following starts once the store answers; an outage at the start is retried', async () => {
@@ -43,6 +44,7 @@ test('pool following starts once the store answers; an outage at the start is re
     bus: bus as unknown as Bus,
     warehouse: warehouse as unknown as Warehouse,
     pools: book as unknown as PoolBook,
+    progress: createPoolProgress(),
   })
   await until(() => loaded === 1, 'the tables are read')
   assert.deepEqual([tails, ended], [2, 1])

@@ -20,7 +20,7 @@ import {
   type SolanaInstruction,
   unsignedTransaction,
 } from '../../serving/dex/solana-message.ts'
-import { SOLANA_VENUES, type VenueSwap, WRAPPED_SOL } from '../../serving/dex/solana-venues.ts'
+import { solanaVenue, type VenueSwap, WRAPPED_SOL } from '../../serving/dex/solana-venues.ts'
 import { addressFor } from '../support/builders/svm-block.ts'
 import { recordedCall, type StateLayout } from '../support/recorded-venue-calls.ts'
 
@@ -93,7 +93,7 @@ const CASES: readonly LayoutCase[] = [
 ]
 
 const venueOf = (protocol: string) => {
-  const venue = SOLANA_VENUES[protocol]
+  const venue = solanaVenue(protocol)
   assert.ok(venue)
   return venue
 }

@@ -90,6 +90,31 @@ test('the Universal Router is called with the commands of its own table', () => 
   assert.equal(valueRaw, exactOut.maxInRaw)
 })
 
+test('a pool that the Universal Router has no command for is refused, and not encoded as another kind', () => {
+  const quote = quoteOver({ ...GRAPH, parts: PARTS }, 'exact_in')
+  const swap = {
+    owner: OWNER,
+    recipient: OWNER,
+    deadline: 1,
+    sellsNativeToken: false,
+    buysNativeToken: false,
+  }
+  const paths = quote.route.paths.map((path) => ({
+    ...path,
+    hops: path.hops.map((hop) => {
+      assert.ok(hop.pool.kind === 'constant_product')
+      return { ...hop, pool: { ...hop.pool, kind: 'fee_on_input' as const } }
+    }),
+  }))
+  for (const mode of ['exact_in', 'exact_out'] as const) {
+    const request = { ...quote.request, mode }
+    const wrong = { ...quote, request, route: { ...quote.route, paths } }
+    assert.throws(() => universalCall({ ...swap, quote: wrong }), {
+      faultName: 'DEX_ROUTE_BUILD_FAILED',
+    })
+  }
+})
+
 test('the input limits of all paths of a split add up to that of the whole swap', () => {
   const pools = ['2', '3', '5'].map((digit) => pair(digit, 'uniswap_v2', [A, B], 7_777n))
   const graph = createPoolGraph(pools, { minTvlUsd: 1_000, poolsPerPair: 8 })

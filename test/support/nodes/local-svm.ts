@@ -85,6 +85,8 @@ const statusOf = (svm: LiteSVM, signed: string) => {
   return { slot: Number(svm.getClock().slot), confirmationStatus: 'confirmed', err }
 }
 
+const slotOf = (svm: LiteSVM): number => Number(svm.getClock().slot)
+
 const METHODS: Readonly<Record<string, (svm: LiteSVM, params: readonly unknown[]) => unknown>> = {
   getGenesisHash: () => GENESIS,
   getMultipleAccounts: (svm, [keys]) => ({
@@ -96,9 +98,13 @@ const METHODS: Readonly<Record<string, (svm: LiteSVM, params: readonly unknown[]
   simulateTransaction: (svm, [transaction]) => ({ value: ran(svm, transaction) }),
   sendTransaction: (svm, [transaction, options]) => sent(svm, transaction, Object(options)),
   getSignatureStatuses: (svm, [signatures]) => ({
+    context: { slot: slotOf(svm) },
     value: (signatures as readonly string[]).map((signed) => statusOf(svm, signed)),
   }),
-  isBlockhashValid: (svm, [blockhash]) => ({ value: svm.latestBlockhash() === blockhash }),
+  isBlockhashValid: (svm, [blockhash]) => ({
+    context: { slot: slotOf(svm) },
+    value: svm.latestBlockhash() === blockhash,
+  }),
 }
 
 const resultOf = (run: () => unknown) => {

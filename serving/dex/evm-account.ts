@@ -4,6 +4,7 @@ import { type CallEndpoint, OversizedAnswer, type RpcPool } from '../../core/rpc
 import { isMissingMethod, isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import { askNodes } from './ask-nodes.ts'
 import { allowanceData, answeredNumber, balanceData, type GasFees, quantity } from './evm-calls.ts'
+import { nodeReason } from './node-reason.ts'
 import { type Permit2Allowance, permit2AllowanceData, readPermit2Allowance } from './permit2.ts'
 import {
   PERMIT_QUESTIONS,
@@ -56,8 +57,6 @@ export interface EvmAccountReader {
 
 /** Tip where a node does not propose one: 1 gwei. */
 const DEFAULT_TIP = 1_000_000_000n
-/** Longest part of a node's message that an answer shows. */
-const MAX_LOG_LENGTH = 300
 /** Largest answers, bytes: of numbers, names and reasons, whose contract is a stranger's, and of a block without its transactions. */
 const [MAX_ANSWER_BYTES, MAX_BLOCK_BYTES] = [16_384, 4_194_304]
 
@@ -90,7 +89,7 @@ const run = async (
     // The contract decides how long its answer is.
     if (error instanceof OversizedAnswer) return { failed: 'the answer is too large' }
     if (!isTransactionError('evm', 'run', error)) throw error
-    return { failed: error.message.slice(0, MAX_LOG_LENGTH) }
+    return { failed: nodeReason(error.message, error.data) }
   }
 }
 

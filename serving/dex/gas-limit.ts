@@ -3,6 +3,7 @@ import type { RpcCall } from '../../core/rpc/endpoint.ts'
 import { OversizedAnswer, type RpcPool } from '../../core/rpc/pool.ts'
 import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import { askNodes } from './ask-nodes.ts'
+import { nodeReason } from './node-reason.ts'
 
 /** A transaction of which the gas is wanted. */
 export interface GasRequest {
@@ -14,7 +15,6 @@ export interface GasRequest {
   readonly value: bigint
 }
 
-const MAX_REASON_LENGTH = 200
 /** Largest answer, bytes: a number, or a reason whose contract is a stranger's. */
 const MAX_ANSWER_BYTES = 16_384
 
@@ -38,7 +38,8 @@ export const estimateGasLimit = async (
     } catch (error) {
       // The transaction is to blame and not the node, which would be rested otherwise.
       if (error instanceof OversizedAnswer) return failedTransaction('its reason is too long')
-      if (isTransactionError('evm', 'run', error)) return failedTransaction(error.message)
+      if (isTransactionError('evm', 'run', error))
+        return failedTransaction(nodeReason(error.message, error.data))
       throw error
     }
   })
@@ -46,8 +47,8 @@ export const estimateGasLimit = async (
   return estimate
 }
 
-const failedTransaction = (message: string): Fault =>
-  new Fault('TRANSACTION_FAILED', undefined, { reason: message.slice(0, MAX_REASON_LENGTH) })
+const failedTransaction = (reason: string): Fault =>
+  new Fault('TRANSACTION_FAILED', undefined, { reason })
 
 const readGas = (answer: unknown): bigint => {
   if (typeof answer === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(answer)) return BigInt(answer)

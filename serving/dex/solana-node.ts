@@ -4,6 +4,7 @@ import { isJsonObject } from '../../core/json.ts'
 import { type CallEndpoint, OversizedAnswer, type RpcPool } from '../../core/rpc/pool.ts'
 import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import { askNodes } from './ask-nodes.ts'
+import { nodeReason } from './node-reason.ts'
 import type { BlockhashLifetime } from './solana-message.ts'
 
 /** An account as a node has it. */
@@ -90,7 +91,7 @@ export const createSolanaReader = (rpc: Pick<RpcPool, 'attempt'>): SolanaReader 
           return readRun(await call({ method: 'simulateTransaction', params }))
         } catch (error) {
           // The transaction is to blame and not the node, which would be rested otherwise.
-          if (isTransactionError('svm', 'run', error)) return failedRun([error.message])
+          if (isTransactionError('svm', 'run', error)) return failedRun([nodeReason(error.message)])
           throw error
         }
       })

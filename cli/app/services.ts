@@ -27,6 +27,7 @@ import {
 import { createMeter } from '../../serving/billing/meter.ts'
 import { openUsageLog } from '../../serving/billing/usage-log.ts'
 import { createFreshnessReader } from '../../serving/chain-freshness.ts'
+import { createCallerNodes, nodeReadLimits } from '../../serving/dex/node-turns.ts'
 import { followSentTransactions } from '../../serving/dex/sent-transactions.ts'
 import { createGraphqlEngine, type GraphqlEngine } from '../../serving/graphql/engine.ts'
 import { startSubscriptions } from '../../serving/graphql/live/subscriptions.ts'
@@ -342,7 +343,8 @@ const startActions = async (
   lifecycle.add(lifecyclePart('nodes', nodes))
   const sent = followSentTransactions({ jobs, nodes, chains, nowMs: Date.now, log })
   lifecycle.add(lifecyclePart('sent transactions', sent))
-  return { jobs, nodes }
+  const nodeReads = createCallerNodes(nodes, nodeReadLimits(config.rpcConcurrency))
+  return { jobs, nodes, nodeReads }
 }
 
 /** Organization that credentials open. */

@@ -1,14 +1,14 @@
-import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
-import type { RpcPool } from '../../core/rpc/pool.ts'
 import { chainRow, type Vm } from '../../schemas/chains.ts'
 import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
 import { createEvmAccountReader } from '../../serving/dex/evm-account.ts'
 import { followPoolsWhenReadable } from '../../serving/dex/follow-pools.ts'
+import type { CallerNodes, NodeReads } from '../../serving/dex/node-turns.ts'
 import { createSolanaReader } from '../../serving/dex/solana-node.ts'
 import { createSymbolReader, swapRoutes } from '../../serving/http/dex-route.ts'
 import { quoteRoutes } from '../../serving/http/dex-swaps.ts'
 import { createPoolLookup, poolSwapRoutes } from '../../serving/http/pool-swap.ts'
 import type { RoutePlugin } from '../../serving/http/routing.ts'
+import { createSearchTurns } from '../../serving/http/search-turns.ts'
 import { tokenCreationRoutes } from '../../serving/http/token-creation.ts'
 import type { FreshnessReader } from '../../serving/interfaces.ts'
 import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
@@ -17,7 +17,7 @@ import type { ServiceDeps } from './services.ts'
 
 type SwapServiceDeps = Pick<ServiceDeps, 'config' | 'chains' | 'metrics' | 'log' | 'lifecycle'> & {
   readonly freshness: FreshnessReader
-  readonly nodes: ChainNodes
+  readonly nodeReads: CallerNodes
   readonly nowMs: () => number
 }
 
@@ -28,6 +28,7 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
     chains,
     freshness,
     nowMs,
+    searches: createSearchTurns(),
     markets: startMarkets(deps, parts),
     accounts: openReaders(deps, 'evm', createEvmAccountReader),
     solana: openReaders(deps, 'svm', createSolanaReader),
@@ -63,13 +64,13 @@ const startMarkets = (
 
 /** What nodes of the chains with this virtual machine say; chains without a node are missing. */
 const openReaders = <Reader>(
-  { chains, nodes }: SwapServiceDeps,
+  { chains, nodeReads }: SwapServiceDeps,
   vm: Vm,
-  readerOf: (rpc: RpcPool) => Reader,
+  readerOf: (rpc: NodeReads) => Reader,
 ): ReadonlyMap<string, Reader> =>
   new Map(
     chains.flatMap((id) => {
-      const rpc = chainRow(id)?.vm === vm ? nodes.of(id) : undefined
+      const rpc = chainRow(id)?.vm === vm ? nodeReads.of(id) : undefined
       return rpc === undefined ? [] : [[id, readerOf(rpc)] as const]
     }),
   )

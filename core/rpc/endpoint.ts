@@ -19,7 +19,21 @@ export class RpcError extends Error {
 export interface RpcCall {
   readonly method: string
   readonly params: readonly unknown[]
+  /** Largest answer, bytes; one that is larger throws `OversizedAnswer`. Default: `MAX_RESPONSE_BYTES`. */
+  readonly maxBytes?: number
 }
+
+/** An answer that is larger than its call allows. Where a contract or an account decides its size, the node is not to blame. */
+export class OversizedAnswer extends InvalidInput {
+  constructor() {
+    super('rpc-too-large', 'the response exceeds the size limit')
+    this.name = 'OversizedAnswer'
+  }
+}
+
+/** A call as nodes take it. */
+export const callText = (id: number, { method, params }: RpcCall): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
 /** Called with the size of an answer, in bytes. */
 export type OnBytes = (bytes: number) => void
@@ -109,7 +123,9 @@ export const httpEndpoint = (url: string, timeoutMs: number): Endpoint => {
     request: async (call, signal, onBytes) => {
       lastId += 1
       const id = lastId
-      const response = await postJson(url, { jsonrpc: '2.0', id, ...call }, timeoutMs, signal)
+      const { maxBytes = MAX_RESPONSE_BYTES } = call
+      const post = { url, body: callText(id, call), maxBytes }
+      const response = await postJson(post, timeoutMs, signal)
       onBytes?.(Buffer.byteLength(response))
       return resultOfMessage(parseRpcMessage(response), { id, call })
     },
@@ -118,8 +134,11 @@ export const httpEndpoint = (url: string, timeoutMs: number): Endpoint => {
 }
 
 const postJson = async (
-  url: string,
-  body: object,
+  {
+    url,
+    body,
+    maxBytes,
+  }: { readonly url: string; readonly body: string; readonly maxBytes: number },
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<string> => {
@@ -128,12 +147,12 @@ const postJson = async (
       const response = await fetch(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
+        body,
         // A node's address is the operator's choice, not the node's.
         redirect: 'error',
         signal: limited,
       })
-      const text = await readBoundedText(response)
+      const text = await readBoundedText(response, maxBytes)
       if (response.ok || text.startsWith('{')) return text
       throw new Outage('rpc', `the node answered HTTP ${response.status}`)
     })
@@ -144,14 +163,13 @@ const postJson = async (
   }
 }
 
-const readBoundedText = async (response: Response): Promise<string> => {
+const readBoundedText = async (response: Response, maxBytes: number): Promise<string> => {
   if (!response.body) return ''
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body) {
     size += chunk.byteLength
-    if (size > MAX_RESPONSE_BYTES)
-      throw new InvalidInput('rpc-too-large', 'the response exceeds the size limit')
+    if (size > maxBytes) throw new OversizedAnswer()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, size).toString('utf8')

@@ -15,7 +15,7 @@ import {
 import { makeRateLimit } from './rate-limit.ts'
 import { wsEndpoint } from './ws-endpoint.ts'
 
-export { RpcError } from './endpoint.ts'
+export { OversizedAnswer, RpcError } from './endpoint.ts'
 
 /** Calls one endpoint: bound, measured, aborted with the signal of the pool. */
 export type CallEndpoint = (call: RpcCall) => Promise<unknown>

@@ -2,10 +2,12 @@ import { WebSocket } from 'ws'
 import { InvalidInput, Outage } from '../errors.ts'
 import { pause } from '../retry.ts'
 import {
+  callText,
   type Endpoint,
   endpointLabel,
   MAX_RESPONSE_BYTES,
   type OnBytes,
+  OversizedAnswer,
   parseRpcMessage,
   type RpcCall,
   type RpcMessage,
@@ -14,13 +16,19 @@ import {
 
 type SettleCall = (answer: RpcMessage | Error, bytes?: number) => void
 
+/** A call in flight, and the largest answer that it takes, bytes. */
+interface AwaitedCall {
+  readonly settle: SettleCall
+  readonly maxBytes: number
+}
+
 /** Calls in flight on one socket; more are refused rather than queued. */
 const MAX_PENDING_CALLS = 4_096
 
 /** One open socket: its pending calls and its notices. */
 interface RpcSocket {
   readonly socket: WebSocket
-  readonly pending: Map<number, SettleCall>
+  readonly pending: Map<number, AwaitedCall>
   readonly opened: Promise<void>
 }
 
@@ -30,9 +38,9 @@ const openSocket = (
   onNotice: (params: unknown) => void,
 ): RpcSocket => {
   const socket = new WebSocket(url, { maxPayload: MAX_RESPONSE_BYTES, handshakeTimeout: timeoutMs })
-  const pending = new Map<number, SettleCall>()
+  const pending = new Map<number, AwaitedCall>()
   const fail = (error: Error): void => {
-    for (const settle of pending.values()) settle(error)
+    for (const { settle } of pending.values()) settle(error)
     pending.clear()
   }
   const opened = new Promise<void>((resolve, reject) => {
@@ -43,8 +51,10 @@ const openSocket = (
   opened.catch(() => undefined)
   socket.on('error', () => socket.terminate())
   socket.on('close', () => fail(new Outage('rpc', 'the socket closed')))
-  socket.on('message', (data) => {
+  socket.on('message', (data: Buffer) => {
     try {
+      const early = pending.get(earlyId(data) ?? 0)
+      if (early && data.byteLength > early.maxBytes) return early.settle(new OversizedAnswer())
       const text = String(data)
       const message = parseRpcMessage(text)
       const { method, params, id } = message.fields
@@ -54,13 +64,26 @@ const openSocket = (
       }
       if (typeof id !== 'number')
         throw new InvalidInput('rpc-wrong-id', 'a response has no numeric id')
-      pending.get(id)?.(message, Buffer.byteLength(text))
+      const call = pending.get(id)
+      const isOversized = call !== undefined && data.byteLength > call.maxBytes
+      call?.settle(isOversized ? new OversizedAnswer() : message, data.byteLength)
     } catch (error) {
       fail(error instanceof InvalidInput ? error : unreadableMessage(error))
       socket.terminate()
     }
   })
   return { socket, pending, opened }
+}
+
+/** Bytes at the beginning of a message within which nodes name its call. */
+const HEADER_BYTES = 64
+
+/** The id that an answer names before its result, so that an oversized one need not be parsed; undefined: it is not there. */
+const earlyId = (data: Buffer): number | undefined => {
+  const [, id] =
+    /^\{(?:"jsonrpc":"2\.0",)?"id":(\d{1,15})[,}]/.exec(data.toString('latin1', 0, HEADER_BYTES)) ??
+    []
+  return id === undefined ? undefined : Number(id)
 }
 
 const unreadableMessage = (cause: unknown): InvalidInput =>
@@ -97,11 +120,10 @@ export const wsEndpoint = (url: string, timeoutMs: number): Endpoint => {
       timeoutMs,
       signal,
       onTimeout,
+      maxBytes: call.maxBytes ?? MAX_RESPONSE_BYTES,
       ...(onBytes && { onBytes }),
     }
-    const answer = await awaitResponse(wait, () =>
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...call })),
-    )
+    const answer = await awaitResponse(wait, () => socket.send(callText(id, call)))
     return resultOfMessage(answer, { id, call })
   }
   return {
@@ -117,7 +139,8 @@ export const wsEndpoint = (url: string, timeoutMs: number): Endpoint => {
 
 interface PendingCall {
   readonly id: number
-  readonly pending: Map<number, SettleCall>
+  readonly pending: Map<number, AwaitedCall>
+  readonly maxBytes: number
   readonly timeoutMs: number
   readonly signal: AbortSignal
   /** A socket that does not answer is taken for dead: it may be half open after the machine slept. */
@@ -143,7 +166,7 @@ const awaitResponse = (wait: PendingCall, send: () => void): Promise<RpcMessage>
       wait.onTimeout()
     }, wait.timeoutMs)
     wait.signal.addEventListener('abort', abort, { once: true })
-    wait.pending.set(wait.id, settle)
+    wait.pending.set(wait.id, { settle, maxBytes: wait.maxBytes })
     send()
   })
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { namedObject } from './common.ts'
 
-/** Characters of a signed transaction: what nodes take, 131,072 bytes, in hexadecimal. */
+/** Characters of a signed transaction: what nodes take, 131,072 bytes, in hexadecimal; what is too large gets an error of its own. */
 const MAX_TEXT_LENGTH = 262_146
 
 /** Body of POST `/transaction/{chain}/send`. */

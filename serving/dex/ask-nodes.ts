@@ -10,6 +10,8 @@ export const askNodes = async <Answer>(
   work: (call: CallEndpoint) => Promise<Answer | undefined>,
 ): Promise<Answer> => {
   const answer = await nodes.attempt(work).catch((cause: unknown) => {
+    // Not asked at all: the caller's turn did not come.
+    if (cause instanceof Fault) throw cause
     throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
   })
   if (answer === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')

@@ -1,10 +1,11 @@
 import { Fault, InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
-import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
+import { type CallEndpoint, OversizedAnswer, type RpcPool } from '../../core/rpc/pool.ts'
 import { isMissingMethod, isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import { askNodes } from './ask-nodes.ts'
 import { type AccountCall, type CallAnswer, RUNNER_CODE, readRun, runData } from './call-runner.ts'
 import { allowanceData, answeredNumber, balanceData, type GasFees, quantity } from './evm-calls.ts'
+import { nodeReason } from './node-reason.ts'
 import { type Permit2Allowance, permit2AllowanceData, readPermit2Allowance } from './permit2.ts'
 import { revertReason } from './revert-reason.ts'
 import {
@@ -66,8 +67,8 @@ export interface EvmAccountReader {
 
 /** Tip where a node does not propose one: 1 gwei. */
 const DEFAULT_TIP = 1_000_000_000n
-/** Longest part of a node's message that an answer shows. */
-const MAX_LOG_LENGTH = 300
+/** Largest answers, bytes: of numbers, names and reasons, whose contract is a stranger's, and of a block without its transactions. */
+const [MAX_ANSWER_BYTES, MAX_BLOCK_BYTES] = [16_384, 4_194_304]
 
 /** What a contract answers, or why the call of it fails. */
 type RunAnswer = { readonly value: string } | { readonly failed: string }
@@ -91,12 +92,14 @@ const run = async (
   params: readonly unknown[],
 ): Promise<RunAnswer> => {
   try {
-    const value = await call({ method, params })
+    const value = await call({ method, params, maxBytes: MAX_ANSWER_BYTES })
     if (isHex(value) || answeredNumber(value) !== undefined) return { value: value as string }
     throw invalid(method)
   } catch (error) {
+    // The contract decides how long its answer is.
+    if (error instanceof OversizedAnswer) return { failed: 'the answer is too large' }
     if (!isTransactionError('evm', 'run', error)) throw error
-    return { failed: error.message.slice(0, MAX_LOG_LENGTH) }
+    return { failed: nodeReason(error.message, error.data) }
   }
 }
 
@@ -108,7 +111,8 @@ const leftOut = (error: unknown): RunAnswer => {
 
 /** The fees of the newest block and what the node proposes; undefined: it has no newest block. */
 const feesOver = async (call: CallEndpoint): Promise<GasFees | undefined> => {
-  const ask = (method: string, params: readonly unknown[] = []) => call({ method, params })
+  const ask = (method: string, params: readonly unknown[] = []) =>
+    call({ method, params, maxBytes: MAX_BLOCK_BYTES })
   const block = await ask('eth_getBlockByNumber', ['latest', false])
   if (block === null) return undefined
   if (!isJsonObject(block)) throw invalid('eth_getBlockByNumber')
@@ -127,11 +131,13 @@ const feesOver = async (call: CallEndpoint): Promise<GasFees | undefined> => {
 }
 
 /** Reads over a chain's nodes. */
-export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
+export const createEvmAccountReader = (rpc: Pick<RpcPool, 'attempt'>): EvmAccountReader => {
   const request = <Answer>(work: (call: CallEndpoint) => Promise<Answer | undefined>) =>
     askNodes(rpc, work)
   const askNumber = (method: string, params: readonly unknown[]): Promise<bigint> =>
-    request(async (call) => readNumber(await call({ method, params }), method))
+    request(async (call) =>
+      readNumber(await call({ method, params, maxBytes: MAX_ANSWER_BYTES }), method),
+    )
   /** undefined: the contract reverts, and so says nothing. */
   const answerOf = async (to: string, data: string): Promise<string | undefined> => {
     const answer = await request((call) => run(call, 'eth_call', [{ to, data }, 'latest']))

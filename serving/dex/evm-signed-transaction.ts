@@ -6,6 +6,7 @@ import {
   type TransactionSerialized,
 } from 'viem'
 import { Fault } from '../../core/errors.ts'
+import { hasTransactionShape } from './transaction-shape.ts'
 
 /** A transaction that may be broadcast. */
 export interface SignedTransaction {
@@ -16,8 +17,10 @@ export interface SignedTransaction {
   readonly nonce: number
 }
 
-/** Bytes of a transaction that nodes take. Source: go-ethereum core/txpool/legacypool ("txMaxSize"). */
-const MAX_BYTES = 131_072
+/** Bytes of a transaction: that of the largest contract, whose code takes 49,152 (EIP-3860), with what it is given. Nodes take twice as much. */
+const MAX_BYTES = 65_536
+/** First byte of one that carries blobs. Source: EIP-4844. */
+const BLOB_TYPE = 3
 
 /**
  * Reads a signed EVM transaction in base 64, or hexadecimal with 0x. Throws `Fault` INVALID_PARAMETER for what is none, carries blobs
@@ -34,9 +37,10 @@ export const readSignedTransaction = async (
       max_allowed: MAX_BYTES,
     })
   }
+  if (bytes[0] === BLOB_TYPE) throw wrong('blob_transaction')
+  if (!hasTransactionShape(bytes)) throw wrong('not_a_transaction')
   const hex: Hex = `0x${bytes.toString('hex')}`
   const parsed = parse(hex)
-  if (parsed.type === 'eip4844') throw wrong('blob_transaction')
   if (parsed.r === undefined || parsed.s === undefined) throw new Fault('TRANSACTION_NOT_SIGNED')
   // One without a chain could be sent again on every chain.
   if (parsed.chainId !== chainId) {

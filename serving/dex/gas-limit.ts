@@ -1,8 +1,9 @@
 import { Fault, InvalidInput } from '../../core/errors.ts'
 import type { RpcCall } from '../../core/rpc/endpoint.ts'
-import type { RpcError, RpcPool } from '../../core/rpc/pool.ts'
+import { OversizedAnswer, type RpcPool } from '../../core/rpc/pool.ts'
 import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import { askNodes } from './ask-nodes.ts'
+import { nodeReason } from './node-reason.ts'
 
 /** A transaction of which the gas is wanted. */
 export interface GasRequest {
@@ -14,24 +15,31 @@ export interface GasRequest {
   readonly value: bigint
 }
 
-const MAX_REASON_LENGTH = 200
+/** Largest answer, bytes: a number, or a reason whose contract is a stranger's. */
+const MAX_ANSWER_BYTES = 16_384
 
 const callOf = ({ value, ...rest }: GasRequest): RpcCall => ({
   method: 'eth_estimateGas',
   params: [{ ...rest, value: `0x${value.toString(16)}` }],
+  maxBytes: MAX_ANSWER_BYTES,
 })
 
 /**
  * Gas that a transaction needs in the state of the newest block. Throws `Fault` TRANSACTION_FAILED for one that would fail as far as
  * the node checks, and CHAIN_CONNECTION_ERROR when no node responded.
  */
-export const estimateGasLimit = async (nodes: RpcPool, request: GasRequest): Promise<bigint> => {
+export const estimateGasLimit = async (
+  nodes: Pick<RpcPool, 'attempt'>,
+  request: GasRequest,
+): Promise<bigint> => {
   const estimate = await askNodes(nodes, async (call) => {
     try {
       return readGas(await call(callOf(request)))
     } catch (error) {
       // The transaction is to blame and not the node, which would be rested otherwise.
-      if (isTransactionError('evm', 'run', error)) return failedTransaction(error)
+      if (error instanceof OversizedAnswer) return failedTransaction('its reason is too long')
+      if (isTransactionError('evm', 'run', error))
+        return failedTransaction(nodeReason(error.message, error.data))
       throw error
     }
   })
@@ -39,8 +47,8 @@ export const estimateGasLimit = async (nodes: RpcPool, request: GasRequest): Pro
   return estimate
 }
 
-const failedTransaction = ({ message }: RpcError): Fault =>
-  new Fault('TRANSACTION_FAILED', undefined, { reason: message.slice(0, MAX_REASON_LENGTH) })
+const failedTransaction = (reason: string): Fault =>
+  new Fault('TRANSACTION_FAILED', undefined, { reason })
 
 const readGas = (answer: unknown): bigint => {
   if (typeof answer === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(answer)) return BigInt(answer)

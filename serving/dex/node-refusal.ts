@@ -1,16 +1,15 @@
 import { Fault, type FaultName } from '../../core/errors.ts'
 import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
 import { askNodes } from './ask-nodes.ts'
+import { nodeReason } from './node-reason.ts'
 
 /** What nodes say when they refuse a transaction, with the code and the reason that callers get for it. */
 export type NodeErrors = readonly (readonly [said: RegExp, name: FaultName, reason: string])[]
 
-const MAX_MESSAGE_LENGTH = 200
-
 /** The error of a transaction that a node refuses: by what it says, or TRANSACTION_FAILED. */
 export const nodeErrorFault = (message: string, nodeErrors: NodeErrors): Fault => {
   const [, name, reason] = nodeErrors.find(([pattern]) => pattern.test(message)) ?? []
-  const details = { reason: reason ?? 'refused', node: message.slice(0, MAX_MESSAGE_LENGTH) }
+  const details = { reason: reason ?? 'refused', node: nodeReason(message) }
   return new Fault(name ?? 'TRANSACTION_FAILED', 'The node rejected the transaction', details)
 }
 

@@ -3,6 +3,7 @@ import { Fault } from '../../core/errors.ts'
 import { PIPS } from './constant-product.ts'
 import { type Ratio, spotPrice } from './pool.ts'
 import type { PoolGraph } from './pool-graph.ts'
+import { graphsWithout } from './reroute.ts'
 import {
   DEFAULT_ROUTE_LIMITS,
   findRoute,
@@ -10,16 +11,9 @@ import {
   minAmountOut,
   priceImpactPercent,
   type Route,
-  type RouteLimits,
+  type RoutingScope,
 } from './route.ts'
-import type { Path, SwapRequest } from './search.ts'
-
-/** What is searched in. */
-export interface RoutingScope {
-  readonly graph: PoolGraph
-  readonly hubs: ReadonlySet<string>
-  readonly limits?: RouteLimits
-}
+import { createSearchMemory, type Path, type SwapRequest } from './search.ts'
 
 /** A swap as it would go now. */
 export interface SwapQuote {
@@ -40,31 +34,27 @@ export interface SwapQuote {
 const MAX_IMPACT_PERCENT = 15
 /** Bits by which amounts are made smaller or larger to see whether another amount would have a route, and between two tries. */
 const [MAX_SHIFT, SHIFT_STEP] = [64n, 8n]
-/** Work of each of these tries, in steps of pool mathematics. */
-const PROBE_UNITS = 1_000
+/** Work of each of these tries: direct pools and the deepest hubs. All of them together do less than a search. */
+const PROBE_UNITS = 200
 
 /**
  * The best route for a request. Throws `Fault` SAME_TOKEN_SWAP, DEX_ROUTE_BUILD_FAILED where no pools lead from one token to the
  * other, LIQUIDITY_INSUFFICIENT where they take only less, AMOUNT_TOO_SMALL where they give nothing for so little, and
- * PRICE_IMPACT_TOO_HIGH.
+ * PRICE_IMPACT_TOO_HIGH where that of the best route is, and of the next one.
  */
 export const quoteSwap = (
-  scope: RoutingScope,
+  within: RoutingScope,
   request: SwapRequest,
   slippageBps: number,
 ): SwapQuote => {
   const { mode, tokenIn, tokenOut } = request
   if (tokenIn === tokenOut) throw new Fault('SAME_TOKEN_SWAP')
-  const { graph, hubs, limits = DEFAULT_ROUTE_LIMITS } = scope
-  const route = findRoute(graph, hubs, request, limits)
-  if (route === undefined) throw withoutRoute(scope, request)
+  const scope = { ...within, memory: within.memory ?? createSearchMemory() }
+  const best = findRoute(scope, request)
+  if (best === undefined) throw withoutRoute(scope, request)
+  const maximum = Math.max(MAX_IMPACT_PERCENT, slippageBps / 100)
+  const route = withinImpact(scope, { best, request, maximum })
   const priceImpact = priceImpactPercent(route)
-  if (Number(priceImpact) > Math.max(MAX_IMPACT_PERCENT, slippageBps / 100)) {
-    throw new Fault('PRICE_IMPACT_TOO_HIGH', undefined, {
-      price_impact: priceImpact,
-      maximum: String(Math.max(MAX_IMPACT_PERCENT, slippageBps / 100)),
-    })
-  }
   const { amountInRaw, amountOutRaw } = route
   return {
     request,
@@ -77,17 +67,34 @@ export const quoteSwap = (
   }
 }
 
+/** The best route, or where its price impact is too high one without the pools that may be to blame. Throws `Fault` PRICE_IMPACT_TOO_HIGH. */
+const withinImpact = (
+  scope: RoutingScope,
+  { best, request, maximum }: { best: Route; request: SwapRequest; maximum: number },
+): Route => {
+  const isWithin = (route: Route): boolean => Number(priceImpactPercent(route)) <= maximum
+  if (isWithin(best)) return best
+  for (const graph of graphsWithout(scope, best, request)) {
+    const other = findRoute({ ...scope, graph }, request)
+    if (other && isWithin(other)) return other
+  }
+  throw new Fault('PRICE_IMPACT_TOO_HIGH', undefined, {
+    price_impact: priceImpactPercent(best),
+    maximum: String(maximum),
+  })
+}
+
 const feeOf = ({ hops, amountInRaw }: Path): bigint => {
   const left = hops.reduce((net, { pool }) => net * (PIPS - BigInt(pool.feePips)), amountInRaw)
   return amountInRaw - left / PIPS ** BigInt(hops.length)
 }
 
 /** Why there is no route: whether another amount would have one is tried out. */
-const withoutRoute = ({ graph, hubs }: RoutingScope, request: SwapRequest): Fault => {
-  const { amountRaw, tokenIn, tokenOut } = request
+const withoutRoute = (scope: RoutingScope, request: SwapRequest): Fault => {
+  const { amountRaw } = request
   const limits = { ...DEFAULT_ROUTE_LIMITS, workUnits: PROBE_UNITS, maxPaths: 1 }
   const isPossible = (amount: bigint): boolean =>
-    findRoute(graph, hubs, { ...request, amountRaw: amount }, limits) !== undefined
+    findRoute({ ...scope, limits }, { ...request, amountRaw: amount }) !== undefined
   for (let shift = SHIFT_STEP; shift <= MAX_SHIFT && amountRaw >> shift > 0n; shift += SHIFT_STEP) {
     if (!isPossible(amountRaw >> shift)) continue
     let nearest = shift
@@ -100,11 +107,25 @@ const withoutRoute = ({ graph, hubs }: RoutingScope, request: SwapRequest): Faul
   for (let shift = SHIFT_STEP; shift <= MAX_SHIFT; shift += SHIFT_STEP) {
     if (isPossible(amountRaw << shift)) return new Fault('AMOUNT_TOO_SMALL')
   }
-  return new Fault('DEX_ROUTE_BUILD_FAILED', undefined, {
+  return noPools(request)
+}
+
+const noPools = ({ tokenIn, tokenOut }: Pick<SwapRequest, 'tokenIn' | 'tokenOut'>): Fault =>
+  new Fault('DEX_ROUTE_BUILD_FAILED', undefined, {
     input_token: tokenIn,
     output_token: tokenOut,
     reason: 'no route over pools with known state between the tokens',
   })
+
+/** Throws `Fault` DEX_ROUTE_BUILD_FAILED where no pools lead from one token to the other, whatever the amount: a look, no search. */
+export const requirePools = (
+  graph: PoolGraph,
+  tokens: Pick<SwapRequest, 'tokenIn' | 'tokenOut'>,
+): void => {
+  const { tokenIn, tokenOut } = tokens
+  if (graph.poolsOf(tokenIn, tokenOut).length > 0) return
+  const leadsOn = [tokenIn, tokenOut].every((token) => graph.neighbours(token).length > 0)
+  if (!leadsOn) throw noPools(tokens)
 }
 
 /** Decimals of a token; null = not known. */

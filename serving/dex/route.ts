@@ -2,7 +2,15 @@ import { ceilDiv } from '../../core/bigint-math.ts'
 import { PIPS } from './constant-product.ts'
 import { type Ratio, spotPrice } from './pool.ts'
 import type { PoolGraph } from './pool-graph.ts'
-import { bestPath, type Path, requotePath, type SearchScope, type SwapRequest } from './search.ts'
+import {
+  bestPath,
+  createSearchMemory,
+  type Path,
+  requotePath,
+  type SearchMemory,
+  type SearchScope,
+  type SwapRequest,
+} from './search.ts'
 
 /** A swap over one path or several that share no pool. */
 export interface Route {
@@ -34,18 +42,25 @@ const SHARES = 20n
 const SINGLE_PATH_PART = 0.5
 const BASIS = 10_000n
 
+/** What a route is searched in. */
+export interface RoutingScope {
+  readonly graph: PoolGraph
+  readonly hubs: ReadonlySet<string>
+  readonly limits?: RouteLimits
+  /** Of earlier searches of the same request. */
+  readonly memory?: SearchMemory
+}
+
 /**
  * The best route that the budget finds; undefined where there is none. A path alone is never given up for a split that is not
  * better by `minSplitGainBps` for each further path.
  */
 export const findRoute = (
-  graph: PoolGraph,
-  hubs: ReadonlySet<string>,
+  { graph, hubs, limits = DEFAULT_ROUTE_LIMITS, memory = createSearchMemory() }: RoutingScope,
   request: SwapRequest,
-  limits: RouteLimits = DEFAULT_ROUTE_LIMITS,
 ): Route | undefined => {
   const first = { left: Math.floor(limits.workUnits * SINGLE_PATH_PART) }
-  const scope = { graph, hubs, budget: first, excluded: new Set<string>() }
+  const scope = { graph, hubs, memory, budget: first, excluded: new Set<string>() }
   const single = bestPath(scope, request)
   const budget = { left: limits.workUnits - Math.floor(limits.workUnits * SINGLE_PATH_PART) }
   const split =

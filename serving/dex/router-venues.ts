@@ -4,7 +4,7 @@ import { DEX_ROUTERS, UNIVERSAL_PROTOCOLS, UNIVERSAL_ROUTERS } from '../../schem
 import type { PoolBook } from './pool-book.ts'
 import { quoteSwap, type SwapQuote } from './quote.ts'
 import { DEFAULT_ROUTE_LIMITS } from './route.ts'
-import type { SwapRequest } from './search.ts'
+import { createSearchMemory, type SearchMemory, type SwapRequest } from './search.ts'
 import { filterGraph } from './venue-words.ts'
 
 /** Uniswap's Universal Router: it swaps over the pools of several protocols, along several paths. */
@@ -69,7 +69,7 @@ interface RoutedQuote<Venue> {
 
 /** Pools that quotes are made over. */
 interface QuotedMarket {
-  readonly pools: PoolBook
+  readonly pools: Pick<PoolBook, 'graph'>
   readonly hubs: ReadonlySet<string>
 }
 
@@ -80,6 +80,11 @@ interface QuoteTerms {
   readonly nowMs: number
 }
 
+/** The same for one of several searches. */
+interface SearchTerms extends QuoteTerms {
+  readonly memory: SearchMemory
+}
+
 /**
  * The best quote that one call of one router can run: a single path over the pools of its protocol. Throws as `quoteSwap`, and `Fault`
  * DEX_NOT_SUPPORTED where no router is known.
@@ -87,7 +92,7 @@ interface QuoteTerms {
 const quoteOverRouters = (
   { pools, hubs }: QuotedMarket,
   venues: readonly RouterVenue[],
-  { request, slippageBps, nowMs }: QuoteTerms,
+  { request, slippageBps, nowMs, memory }: SearchTerms,
 ): RoutedQuote<RouterVenue> => {
   if (venues.length === 0) throw new Fault('DEX_NOT_SUPPORTED')
   const workUnits = Math.floor(DEFAULT_ROUTE_LIMITS.workUnits / venues.length)
@@ -98,7 +103,7 @@ const quoteOverRouters = (
   for (const venue of venues) {
     const graph = filterGraph(all, ({ protocol }) => protocol === venue.protocol)
     try {
-      const quote = quoteSwap({ graph, hubs, limits }, request, slippageBps)
+      const quote = quoteSwap({ graph, hubs, limits, memory }, request, slippageBps)
       if (best === undefined || isBetter(quote, best.quote)) best = { venue, quote }
     } catch (error) {
       if (!(error instanceof Fault)) throw error
@@ -121,13 +126,13 @@ const isBetter = ({ route, request }: SwapQuote, than: SwapQuote): boolean =>
 const quoteOverUniversal = (
   { pools, hubs }: QuotedMarket,
   venue: UniversalVenue,
-  { request, slippageBps, nowMs }: QuoteTerms,
+  { request, slippageBps, nowMs, memory }: SearchTerms,
 ): RoutedQuote<UniversalVenue> => {
   const all = pools.graph(nowMs)
   const parts = venue.protocols.map((id) => filterGraph(all, ({ protocol }) => protocol === id))
   const whole = filterGraph(all, ({ protocol }) => venue.protocols.includes(protocol))
   const graph = request.mode === 'exact_in' ? whole : { ...whole, parts }
-  return { venue, quote: quoteSwap({ graph, hubs }, request, slippageBps) }
+  return { venue, quote: quoteSwap({ graph, hubs, memory }, request, slippageBps) }
 }
 
 /** Which contract a caller wants to call; undefined: the routers of the protocols, then the Universal Router where they have no route. */
@@ -154,8 +159,9 @@ export interface OrderedRouters {
 export const quoteOverChosen = (
   market: QuotedMarket,
   { choice, routers, universal }: OrderedRouters,
-  terms: QuoteTerms,
+  asked: QuoteTerms,
 ): RoutedQuote<RouterVenue | UniversalVenue> => {
+  const terms = { ...asked, memory: createSearchMemory() }
   if (choice === 'universal') {
     if (universal === undefined) {
       throw new Fault('DEX_NOT_SUPPORTED', undefined, { parameter: 'router', value: choice })

@@ -31,12 +31,27 @@ export interface WorkBudget {
   left: number
 }
 
+/** What searches of one request have made of the graph: who is beside a token does not change between them. */
+export interface SearchMemory {
+  /** The same tokens as a set, by the list itself. */
+  readonly sets: WeakMap<readonly string[], ReadonlySet<string>>
+  /** Tokens between two others, by the lists of who is beside each. */
+  readonly between: WeakMap<readonly string[], WeakMap<readonly string[], readonly string[]>>
+}
+
+/** Memory of nothing. */
+export const createSearchMemory = (): SearchMemory => ({
+  sets: new WeakMap(),
+  between: new WeakMap(),
+})
+
 /** What a search may use. */
 export interface SearchScope {
   readonly graph: PoolGraph
   /** Tokens that paths may lead through beside those that trade with both ends. */
   readonly hubs: ReadonlySet<string>
   readonly budget: WorkBudget
+  readonly memory: SearchMemory
   /** Pools that may not be used, by address. */
   readonly excluded: ReadonlySet<string>
 }
@@ -72,6 +87,8 @@ const quoteHop = (
  * long as five quotes of a product of reserves.
  */
 const PAIR_UNITS = 1
+/** Tokens beside another that are looked through in the time of one unit. */
+const TOKENS_PER_UNIT = 16
 const STEP_UNITS: Readonly<Record<Pool['kind'], number>> = {
   constant_product: 1,
   fee_on_input: 1,
@@ -106,17 +123,41 @@ const bestHop = (
   return { amountRaw: best.amountRaw, hops: [...reached.hops, { pool: best.pool, ...hop }] }
 }
 
-/** Tokens that a path may lead through on its way from one end: hubs, and those that trade with both ends. */
-const intermediates = (
-  { graph, hubs }: SearchScope,
-  { from, to }: Direction,
-): readonly string[] => {
-  const beside = graph.neighbours(from)
-  const tradesWithTarget = new Set(graph.neighbours(to))
-  return [
+/** Looks through so many tokens; false where the budget does not allow it. */
+const spendOnTokens = (budget: WorkBudget, tokens: number): boolean => {
+  if (budget.left <= 0) return false
+  budget.left -= Math.ceil(tokens / TOKENS_PER_UNIT)
+  return true
+}
+
+/** The set of a list of tokens, made once in a request; undefined where the budget does not allow it. */
+const setOf = (
+  { memory, budget }: SearchScope,
+  tokens: readonly string[],
+): ReadonlySet<string> | undefined => {
+  const known = memory.sets.get(tokens)
+  if (known !== undefined) return known
+  if (!spendOnTokens(budget, tokens.length)) return undefined
+  const made = new Set(tokens)
+  memory.sets.set(tokens, made)
+  return made
+}
+
+/** Tokens that a path may lead through on its way from one end: hubs, and those that trade with both ends; none without a budget. */
+const intermediates = (scope: SearchScope, { from, to }: Direction): readonly string[] => {
+  const { graph, hubs, memory, budget } = scope
+  const [beside, besideTarget] = [graph.neighbours(from), graph.neighbours(to)]
+  const known = memory.between.get(beside)?.get(besideTarget)
+  if (known !== undefined) return known
+  const tradesWithTarget = setOf(scope, besideTarget)
+  if (tradesWithTarget === undefined || !spendOnTokens(budget, beside.length)) return []
+  const made = [
     ...beside.filter((token) => token !== to && hubs.has(token)),
     ...beside.filter((token) => token !== to && !hubs.has(token) && tradesWithTarget.has(token)),
   ]
+  const others = memory.between.get(beside) ?? new WeakMap()
+  memory.between.set(beside, others.set(besideTarget, made))
+  return made
 }
 
 /** The best path of at most three hops; where the graph has parts, the best of those within one of them. */
@@ -176,13 +217,26 @@ const bestSecondHop = (
   last: string,
 ): Reached | undefined => {
   let best: Reached | undefined
-  for (const token of scope.graph.neighbours(last)) {
+  for (const token of reachedBeside(scope, first, last)) {
     const way = first.get(token)
     if (way === undefined) continue
     const found = bestHop(scope, direction, way, { near: token, far: last })
     if (found && isBetter(direction.isForward, found.amountRaw, best?.amountRaw)) best = found
   }
   return best
+}
+
+/** Tokens beside `last`, those among them that were not reached perhaps left out: the shorter of both lists is looked through. */
+const reachedBeside = (
+  scope: SearchScope,
+  first: ReadonlyMap<string, Reached>,
+  last: string,
+): readonly string[] => {
+  const beside = scope.graph.neighbours(last)
+  if (!spendOnTokens(scope.budget, Math.min(beside.length, first.size))) return []
+  if (beside.length <= first.size) return beside
+  const set = setOf(scope, beside)
+  return set === undefined ? [] : [...first.keys()].filter((token) => set.has(token))
 }
 
 const pathOf = (found: readonly Hop[], isForward: boolean): Path => {

@@ -5,13 +5,12 @@ import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import type { RpcPool } from '../../core/rpc/pool.ts'
 import type { Job, JobChange } from '../jobs/job.ts'
 import type { JobStore, NewJob } from '../jobs/job-store.ts'
+import { dueNow, nextLookMs } from './look-schedule.ts'
 import type { CheckState } from './transaction-kind.ts'
 import { transactionKindOf } from './transaction-kinds.ts'
 
 /** Time between two looks at the jobs. */
 const CHECK_INTERVAL_MS = 1_000
-/** Transactions of a chain that are looked at in one turn; the others come with the next. */
-const MAX_PER_CHECK = 50
 /** How long a transaction is followed. */
 const MAX_FOLLOWED_MS = 21_600_000
 
@@ -99,10 +98,7 @@ const checkJobs = async (
   })
   const open = new Set(all.map(({ key }) => key))
   for (const key of schedules.keys()) if (!open.has(key)) schedules.delete(key)
-  const due = all
-    .filter(({ schedule }) => schedule.nextMs <= nowMs())
-    .toSorted((one, other) => one.schedule.nextMs - other.schedule.nextMs)
-    .slice(0, MAX_PER_CHECK)
+  const due = dueNow(all, nowMs())
   const pool = due.length > 0 ? nodes.of(chain) : undefined
   await Promise.all(
     due.map(async ({ key, job, schedule }) => {
@@ -131,7 +127,7 @@ const checkJob = async (
   try {
     const kind = transactionKindOf(chain)
     const ageMs = nowMs() - job.createdAtMs
-    schedule.nextMs = nowMs() + Math.min(kind?.maxWaitMs ?? Infinity, ageMs / 10)
+    schedule.nextMs = nowMs() + nextLookMs(ageMs, kind?.maxWaitMs ?? Infinity)
     const change = (pool && (await kind?.check(pool, job, schedule))) ?? overdue(ageMs)
     if (change) await jobs.update(job, () => change)
     return change !== undefined

@@ -1,9 +1,10 @@
 import { base58Decode } from '../../core/base58.ts'
 import { Fault, InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
-import type { RpcPool } from '../../core/rpc/pool.ts'
+import { type CallEndpoint, OversizedAnswer, type RpcPool } from '../../core/rpc/pool.ts'
 import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import { askNodes } from './ask-nodes.ts'
+import { nodeReason } from './node-reason.ts'
 import type { BlockhashLifetime } from './solana-message.ts'
 
 /** An account as a node has it. */
@@ -37,6 +38,8 @@ const [MAX_LOG_LINES, MAX_LINE_LENGTH] = [8, 200]
 /** Most units of computation of a transaction. Source: MAX_COMPUTE_UNIT_LIMIT of the Solana SDK. */
 export const MAX_COMPUTE_UNITS = 1_400_000
 const KEY_BYTES = 32
+/** Largest answer, bytes: accounts of pools and tokens take a few thousand each, the log of a run ten thousand. */
+const MAX_ANSWER_BYTES = 262_144
 const MAX_LAMPORTS = (1n << 64n) - 1n
 
 const invalid = (method: string): InvalidInput =>
@@ -47,18 +50,31 @@ const answerValue = (answer: unknown, method: string): unknown => {
   return answer.value
 }
 
+/** Asks one node after the other; what a caller named decides the size of an answer, and not the node. */
+const askWithin = async <T>(
+  rpc: Pick<RpcPool, 'attempt'>,
+  work: (call: CallEndpoint) => Promise<T | Fault>,
+): Promise<T> => {
+  const { read } = await askNodes(rpc, async (call) => {
+    try {
+      return { read: await work((asked) => call({ ...asked, maxBytes: MAX_ANSWER_BYTES })) }
+    } catch (error) {
+      if (!(error instanceof OversizedAnswer)) throw error
+      const details = { reason: 'an account is too large for a wallet, a token or a pool' }
+      return { read: new Fault('DEX_ROUTE_BUILD_FAILED', undefined, details) }
+    }
+  })
+  if (read instanceof Fault) throw read
+  return read
+}
+
 /** Reads over a chain's nodes. */
-export const createSolanaReader = (rpc: RpcPool): SolanaReader => {
-  const request = async <T>(
+export const createSolanaReader = (rpc: Pick<RpcPool, 'attempt'>): SolanaReader => {
+  const request = <T>(
     method: string,
     params: readonly unknown[],
     read: (answer: unknown) => T,
-  ): Promise<T> => {
-    const answer = await askNodes(rpc, async (call) => ({
-      read: read(await call({ method, params })),
-    }))
-    return answer.read
-  }
+  ): Promise<T> => askWithin(rpc, async (call) => read(await call({ method, params })))
   return {
     accounts: (addresses) =>
       request(
@@ -67,20 +83,18 @@ export const createSolanaReader = (rpc: RpcPool): SolanaReader => {
         (answer) => readAccounts(answer, addresses.length),
       ),
     lifetime: () => request('getLatestBlockhash', [{ commitment: COMMITMENT }], readLifetime),
-    run: async (transaction) => {
+    run: (transaction) => {
       const options = { encoding: 'base64', commitment: COMMITMENT, sigVerify: false }
       const params = [transaction, { ...options, replaceRecentBlockhash: true }]
-      const result = await askNodes(rpc, async (call) => {
+      return askWithin(rpc, async (call) => {
         try {
           return readRun(await call({ method: 'simulateTransaction', params }))
         } catch (error) {
           // The transaction is to blame and not the node, which would be rested otherwise.
-          if (isTransactionError('svm', 'run', error)) return failedRun([error.message])
+          if (isTransactionError('svm', 'run', error)) return failedRun([nodeReason(error.message)])
           throw error
         }
       })
-      if (result instanceof Fault) throw result
-      return result
     },
   }
 }

@@ -21,7 +21,7 @@ export interface CheckState extends BlockhashSightings {
 
 /** How transactions of a virtual machine are read, sent and looked up. */
 export interface TransactionKind {
-  /** Longest time between two looks. */
+  /** Longest time between two looks at a new one; older ones are looked at less often. */
   readonly maxWaitMs: number
   /**
    * Reads a signed transaction. Throws `Fault` INVALID_PARAMETER for what is none, TRANSACTION_SIZE_EXCEEDED, TRANSACTION_NOT_SIGNED,

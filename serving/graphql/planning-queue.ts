@@ -3,7 +3,7 @@ import pLimit, { type LimitFunction } from 'p-limit'
 import { pause } from '../../core/retry.ts'
 
 /**
- * Plans requests one at a time, for each organization one after the other. Planning runs on the thread that answers everybody,
+ * Plans requests, or computes something else for them, one at a time, for each organization one after the other. Planning runs on the thread that answers everybody,
  * so an organization whose request took long to plan waits a multiple of that time before its next one. `name`: the
  * organization; `plan` tells what it computed, in milliseconds.
  */

@@ -5,6 +5,7 @@ import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ReadinessCheck } from '../../core/ops/probes.ts'
 import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
+import type { CallerNodes } from '../dex/node-turns.ts'
 import type { FreshnessReader, Guard } from '../interfaces.ts'
 import type { JobStore } from '../jobs/job-store.ts'
 import type { PaymentDeps } from '../payments/start.ts'
@@ -34,7 +35,9 @@ export interface ServerDeps
   readonly guard: Guard
   readonly organizations: AccountCredentialDeps['organizations']
   readonly jobs: JobStore
+  /** What is sent goes straight to them. */
   readonly nodes: ChainNodes
+  readonly nodeReads: CallerNodes
   readonly meter: QuotaMeter
   /** Present: calls without a credential can be paid one by one. */
   readonly payPerCall?: PaymentDeps

@@ -6,7 +6,9 @@ import { parseSwapAmount, resolveAmount } from '../dex/balance-share.ts'
 import { type ChainMarket, isNativeToken, requireFreshPools } from '../dex/chain-market.ts'
 import type { EvmAccountReader } from '../dex/evm-account.ts'
 import { type BuiltSwap, buildEvmSwap, readEvmHolding } from '../dex/evm-swap.ts'
-import { quotedHops, type SwapQuote } from '../dex/quote.ts'
+import type { PoolGraph } from '../dex/pool-graph.ts'
+import { quotedHops, requirePools, type SwapQuote } from '../dex/quote.ts'
+import { graphsWithout } from '../dex/reroute.ts'
 import { parseRouterChoice, quoteOverChosen, withinVenues } from '../dex/router-venues.ts'
 import { readSignedPermit, requireFittingPermit, withinPermit } from '../dex/signed-permit.ts'
 import { permittedRouters, requireFittingTokenPermit } from '../dex/signed-token-permit.ts'
@@ -21,6 +23,7 @@ import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
 import { parseWalletAddress } from './chain-parameters.ts'
 import { type QuoteRouteDeps, readSwapTokens, requestedMarket } from './dex-swaps.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
+import type { RunSearch } from './search-turns.ts'
 import {
   quoteOverOnePool,
   readSolanaOrder,
@@ -72,17 +75,16 @@ export const swapRoutes =
         },
         config: pricedRoute('POST /dex/:chain/route'),
       },
-      async ({ params, body }) => {
+      async ({ params, body, principal }, reply) => {
         const startedMs = deps.nowMs()
+        const search = deps.searches(principal, reply)
         const market = requestedMarket(deps, params.chain)
-        if (market.chain.vm === 'svm') return solanaRoute(deps, market, body, startedMs)
+        if (market.chain.vm === 'svm') return solanaRoute(deps, market, { body, search }, startedMs)
         const requested = readOrder(market, body, startedMs)
         const block = await requireFreshPools(market, deps.freshness, startedMs)
         const reader = deps.accounts.get(market.chain.id)
-        const order = await withEvmAmount(reader, requested)
-        const { quote, build } = await chosenSwap(market, order, startedMs)
-        if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
-        const built = await build(reader)
+        const order = await withEvmAmount(reader, requested, market.pools.graph(startedMs))
+        const { quote, built } = await builtSwap(market, { ...order, search, reader }, startedMs)
         return {
           ...transactionBody(built),
           args: { ...body },
@@ -93,17 +95,61 @@ export const swapRoutes =
     )
   }
 
+interface SearchedOrder extends Awaited<ReturnType<typeof withEvmAmount>> {
+  readonly search: RunSearch
+}
+
+/**
+ * The transaction of an order and its quote. Where the run of it fails, that of the best route without the pools that may be to blame; where that
+ * fails, too, the error of the first. Throws as `chosenSwap` and what builds, PROVIDER_NOT_INITIALIZED.
+ */
+const builtSwap = async (
+  market: ChainMarket,
+  { reader, ...order }: SearchedOrder & { readonly reader: EvmAccountReader | undefined },
+  nowMs: number,
+): Promise<{ readonly quote: SwapQuote; readonly built: BuiltSwap }> => {
+  const { quote, build } = await chosenSwap(market, order, nowMs)
+  if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+  const orOther = otherAfterFailedRun(async () => {
+    const scope = { graph: market.pools.graph(nowMs), hubs: market.hubs }
+    for (const graph of graphsWithout(scope, quote.route, order.request)) {
+      const other = await chosenSwap(
+        { ...scope, pools: { graph: () => graph } },
+        order,
+        nowMs,
+      ).catch(undefinedForFault)
+      if (other) return { quote: other.quote, built: await other.build(reader) }
+    }
+    return undefined
+  })
+  return build(reader).then((built) => ({ quote, built }), orOther)
+}
+
+/** Handles an error: where it is that of a run, with what `other` makes; where `other` is refused or makes nothing, throws the error. */
+export const otherAfterFailedRun =
+  <T>(other: () => Promise<T | undefined>) =>
+  async (error: unknown): Promise<T> => {
+    if (!(error instanceof Fault) || error.faultName !== 'DEX_SWAP_SIMULATED_FAILED') throw error
+    const made = await other().catch(undefinedForFault)
+    if (made === undefined) throw error
+    return made
+  }
+
+const undefinedForFault = (error: unknown): undefined => {
+  if (!(error instanceof Fault)) throw error
+}
+
 /** The quote of an order, and how its transaction is built. Throws as `quoteOverChosen`, and the `Fault` of a permit that does not fit. */
 const chosenSwap = async (
-  market: ChainMarket,
-  order: Awaited<ReturnType<typeof withEvmAmount>>,
+  market: Parameters<typeof quoteOverChosen>[0],
+  order: SearchedOrder,
   nowMs: number,
 ): Promise<{
   readonly quote: SwapQuote
   readonly build: (reader: EvmAccountReader) => Promise<BuiltSwap>
 }> => {
-  const { owner, chainId, request, permit } = order
-  const { quote, venue } = quoteOverChosen(market, order, { ...order, nowMs })
+  const { owner, chainId, request, permit, search } = order
+  const { quote, venue } = await search(() => quoteOverChosen(market, order, { ...order, nowMs }))
   const nowSeconds = Math.floor(nowMs / 1_000)
   const terms = { owner, chainId, spender: venue.router, token: request.tokenIn, nowSeconds }
   const within = () => (permit ? withinPermit(quote, permit) : quote)
@@ -129,18 +175,28 @@ const chosenSwap = async (
 const solanaRoute = async (
   deps: SwapRouteDeps,
   market: ChainMarket,
-  body: Static<typeof SwapRouteInput>,
+  { body, search }: { readonly body: Static<typeof SwapRouteInput>; readonly search: RunSearch },
   startedMs: number,
 ) => {
   const slippage = String(body.slippage ?? DEFAULT_SLIPPAGE)
   const requested = readSolanaOrder(market, body, { nowMs: startedMs, slippage })
   const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
-  const order = await withSolanaAmount(reader, requested)
-  const quote = quoteOverOnePool(market, order, startedMs)
+  const order = await withSolanaAmount(reader, requested, market.pools.graph(startedMs))
+  const first = await search(() => quoteOverOnePool(market, order, startedMs))
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+  const build = async (quote: SwapQuote) => ({
+    quote,
+    transaction: await solanaTransactionBody(reader, { ...order, quote }),
+  })
+  const { quote, transaction } = await build(first).catch(
+    otherAfterFailedRun(async () => {
+      const failed = first.route.paths[0]?.hops[0]?.pool.address
+      return build(await search(() => quoteOverOnePool(market, { ...order, failed }, startedMs)))
+    }),
+  )
   return {
-    ...(await solanaTransactionBody(reader, { ...order, quote })),
+    ...transaction,
     args: { ...body },
     routeInfo: await routeInfo(deps, market, { quote, block, simulated: true }),
     elapsedTime: Math.round(deps.nowMs() - startedMs),
@@ -205,13 +261,18 @@ export const readOrder = (
   }
 }
 
-/** An order whose amount is known: a part of a balance is read from a node. Throws `Fault` PROVIDER_NOT_INITIALIZED, INSUFFICIENT_BALANCE. */
+/**
+ * An order whose amount is known: a part of a balance is read from a node, of tokens that pools trade. Throws `Fault` DEX_ROUTE_BUILD_FAILED,
+ * PROVIDER_NOT_INITIALIZED, INSUFFICIENT_BALANCE.
+ */
 export const withEvmAmount = async (
   reader: EvmAccountReader | undefined,
   order: ReturnType<typeof readOrder>,
+  graph: PoolGraph,
 ) => {
   const { amount, request } = order
-  const amountRaw = await resolveAmount(amount, () => {
+  const amountRaw = await resolveAmount(amount, async () => {
+    requirePools(graph, request)
     if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
     const isSplit = order.choice === 'universal'
     return readEvmHolding(reader, { ...order, isSplit }, request.tokenIn)

@@ -9,6 +9,7 @@ import { filterGraph, parseVenue } from '../dex/venue-words.ts'
 import type { FreshnessReader } from '../interfaces.ts'
 import { parseChain, parseTokenAddress, setFreshnessHeaders } from './chain-parameters.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
+import type { SearchTurns } from './search-turns.ts'
 
 /** What quotes work with. */
 export interface QuoteRouteDeps {
@@ -17,6 +18,7 @@ export interface QuoteRouteDeps {
   readonly nowMs: () => number
   /** By internal id of the chain. */
   readonly markets: ReadonlyMap<string, ChainMarket>
+  readonly searches: SearchTurns
 }
 
 /** Quotes of swaps over the pools that this installation follows. */
@@ -35,7 +37,8 @@ export const quoteRoutes =
         },
         config: pricedRoute('GET /dex/:chain/quote'),
       },
-      async ({ params, query }, reply) => {
+      async ({ params, query, principal }, reply) => {
+        const search = deps.searches(principal, reply)
         const market = requestedMarket(deps, params.chain)
         const { chain, pools: poolBook, venues, hubs } = market
         const wantedVenues = parseVenue(query.dex, chain.vm, venues)
@@ -53,7 +56,7 @@ export const quoteRoutes =
           wantedVenues === undefined
             ? all
             : filterGraph(all, ({ protocol }) => wantedVenues.has(protocol))
-        const quote = quoteSwap({ graph, hubs }, wanted, slippageBps)
+        const quote = await search(() => quoteSwap({ graph, hubs }, wanted, slippageBps))
         const { route } = quote
         return {
           amountIn: route.amountInRaw.toString(),

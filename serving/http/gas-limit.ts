@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
-import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import { GasLimit, GasLimitQuestion } from '../../schemas/api/chain.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import { estimateGasLimit } from '../dex/gas-limit.ts'
+import type { CallerNodes } from '../dex/node-turns.ts'
 import { parseChain, parseWalletAddress } from './chain-parameters.ts'
 import { createConcurrencyLimit } from './concurrency-limit.ts'
 import type { RouteDeps } from './deps.ts'
@@ -12,7 +12,10 @@ import { pricedRoute, type RoutePlugin } from './routing.ts'
 
 /** Gas that a transaction needs, from a node of the chain. */
 export const gasLimitRoutes =
-  ({ chains, nodes }: Pick<RouteDeps, 'chains'> & { readonly nodes: ChainNodes }): RoutePlugin =>
+  ({
+    chains,
+    nodeReads,
+  }: Pick<RouteDeps, 'chains'> & { readonly nodeReads: CallerNodes }): RoutePlugin =>
   async (app) => {
     const takeSlot = createConcurrencyLimit()
     app.post(
@@ -34,7 +37,7 @@ export const gasLimitRoutes =
         const [from, to] = (['from', 'to'] as const).map((name) =>
           parseWalletAddress(chain.id, body[name], name),
         ) as [string, string]
-        const pool = nodes.of(chain.id)
+        const pool = nodeReads.of(chain.id)
         if (pool === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
         takeSlot(principal, reply)
         const value = BigInt(body.value ?? '0x0')

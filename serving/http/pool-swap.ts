@@ -27,6 +27,7 @@ import {
 } from './dex-route.ts'
 import { requestedMarket } from './dex-swaps.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
+import type { RunSearch } from './search-turns.ts'
 import { readSolanaOrder, solanaTransactionBody, withSolanaAmount } from './solana-route.ts'
 
 /** What swaps over one pool work with. */
@@ -66,15 +67,17 @@ export const poolSwapRoutes =
         },
         config: pricedRoute('POST /dex/:chain/swap'),
       },
-      async ({ params, body }) => {
+      async ({ params, body, principal }, reply) => {
         const startedMs = deps.nowMs()
+        const search = deps.searches(principal, reply)
         const market = requestedMarket(deps, params.chain)
         const { vm } = market.chain
         const wanted = parseVenue(body.dex, vm, market.venues)
         const isRouted = market.routers.some(({ protocol }) => wanted?.has(protocol) ?? true)
         if (vm === 'evm' && !isRouted) throw new Fault('DEX_NOT_SUPPORTED')
         const pool = await namedPool(deps, market, body.poolAddress)
-        const request = { market, pool, wanted, body: wholeBody(market, body, pool), startedMs }
+        const whole = wholeBody(market, body, pool)
+        const request = { market, pool, wanted, body: whole, search, startedMs }
         const swap = await (vm === 'svm' ? solanaSwap(deps, request) : evmSwap(deps, request))
         return { ...swap, elapsedTime: Math.round(deps.nowMs() - startedMs) }
       },
@@ -124,6 +127,7 @@ interface PoolSwapRequest {
   /** Protocols that `dex` names; undefined for all. */
   readonly wanted: ReadonlySet<string> | undefined
   readonly body: ReturnType<typeof wholeBody>
+  readonly search: RunSearch
   readonly startedMs: number
 }
 
@@ -133,10 +137,7 @@ const quoteAsked = (
   { request, slippageBps }: Pick<SwapQuote, 'request' | 'slippageBps'>,
   isOffered: (pool: Pool) => boolean,
 ): SwapQuote => {
-  if (pool !== undefined) {
-    requireFittingPool(pool, wanted, request)
-    return quoteOverNamedPool(pool, request, slippageBps)
-  }
+  if (pool !== undefined) return quoteOverNamedPool(pool, request, slippageBps)
   const pools = market.pools
     .graph(startedMs)
     .poolsOf(request.tokenIn, request.tokenOut)
@@ -149,9 +150,12 @@ const evmSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   const read = readOrder(market, body, startedMs)
   const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.accounts.get(market.chain.id)
-  const order = await withEvmAmount(reader, read)
+  if (request.pool) requireFittingPool(request.pool, request.wanted, read.request)
+  const order = await withEvmAmount(reader, read, market.pools.graph(startedMs))
   const venueOf = ({ protocol }: Pool) => order.routers.find((each) => each.protocol === protocol)
-  const quote = quoteAsked(request, order, (pool) => venueOf(pool) !== undefined)
+  const quote = await request.search(() =>
+    quoteAsked(request, order, (pool) => venueOf(pool) !== undefined),
+  )
   const used = quote.route.paths[0]?.hops[0]?.pool
   const venue = used && venueOf(used)
   if (venue === undefined) throw new Fault('DEX_NOT_SUPPORTED')
@@ -168,12 +172,13 @@ const solanaSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   const read = readSolanaOrder(market, body, { nowMs: startedMs, slippage: String(body.slippage) })
   const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
-  const order = await withSolanaAmount(reader, read)
   const isOffered = ({ protocol, tokens }: Pool): boolean => isBuildable(protocol, tokens)
   if (pool !== undefined && !isOffered(pool)) {
     throw new Fault('POOL_NOT_SUPPORTED', undefined, { pool: pool.address })
   }
-  const quote = quoteAsked(request, order, isOffered)
+  if (pool) requireFittingPool(pool, request.wanted, read.request)
+  const order = await withSolanaAmount(reader, read, market.pools.graph(startedMs))
+  const quote = await request.search(() => quoteAsked(request, order, isOffered))
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return {
     ...(await solanaTransactionBody(reader, { ...order, quote })),

@@ -4,7 +4,6 @@ import { Type } from 'typebox'
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import { rateLimitAddress } from '../../core/http/network-address.ts'
-import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import { shareIdOf } from '../../core/share-id.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
 import {
@@ -18,6 +17,7 @@ import {
 import { chainRow } from '../../schemas/chains.ts'
 import { NATIVE_TOKEN_PLACEHOLDER } from '../dex/chain-market.ts'
 import { createEvmAccountReader, type EvmAccountReader } from '../dex/evm-account.ts'
+import type { CallerNodes } from '../dex/node-turns.ts'
 import { parseAmount } from '../dex/swap-terms.ts'
 import { redPacketClaimOf } from '../queries/red-packets.ts'
 import { buildClaim, buildCreation } from '../red-packets/build.ts'
@@ -33,6 +33,7 @@ import {
   parseWalletAddress,
   type RequestedChain,
 } from './chain-parameters.ts'
+import { createConcurrencyLimit } from './concurrency-limit.ts'
 import type { RouteDeps } from './deps.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
 import type { TransactionSender } from './transaction-sender.ts'
@@ -46,7 +47,7 @@ type Hex = `0x${string}`
 
 /** What transactions of packets work with. */
 export interface RedPacketTransactionDeps extends RouteDeps {
-  readonly nodes: ChainNodes
+  readonly nodeReads: CallerNodes
   readonly send: TransactionSender
   readonly config: { readonly chainExtra: Readonly<Record<string, ChainExtra>> }
   readonly authorities: PasswordAuthority
@@ -71,7 +72,7 @@ interface PacketChain {
  * CHAIN_NOT_SUPPORTED, PROVIDER_NOT_INITIALIZED.
  */
 const packetChainOf = (
-  { chains, nodes, config }: RedPacketTransactionDeps,
+  { chains, nodeReads, config }: RedPacketTransactionDeps,
   word: string,
 ): PacketChain => {
   const chain = parseChain(word, chains)
@@ -81,7 +82,7 @@ const packetChainOf = (
   const listed = config.chainExtra[chain.id]?.factories ?? []
   const address = listed.find(({ protocol }) => protocol === BUILT_PROTOCOL)?.factory
   if (address === undefined) throw new Fault('NOT_IMPLEMENTED')
-  const pool = nodes.of(chain.id)
+  const pool = nodeReads.of(chain.id)
   if (pool === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return { chain, contract: { chainId, address }, reader: createEvmAccountReader(pool) }
 }
@@ -120,7 +121,7 @@ const tokenOf = ({ id }: RequestedChain, text: string): string | null => {
 const createPacket = async (
   deps: RedPacketTransactionDeps,
   { chain, contract, reader }: PacketChain,
-  body: CreateRedPacketInput,
+  { body, orgId }: { readonly body: CreateRedPacketInput; readonly orgId: string },
 ) => {
   const split = splitOf(body)
   const creator = parseWalletAddress(chain.id, body.creator, 'creator')
@@ -131,12 +132,11 @@ const createPacket = async (
     throw invalid('claimAuthority', 'not together with a password')
   const salt: Hex = `0x${randomBytes(32).toString('hex')}`
   const packetId = packetIdOf(contract, creator, salt)
+  const { password, claimAuthority } = body
   const authority =
-    body.password !== undefined
-      ? (await deps.authorities(packetId, body.password)).address.toLowerCase()
-      : body.claimAuthority === undefined
-        ? null
-        : parseWalletAddress(chain.id, body.claimAuthority, 'claimAuthority')
+    claimAuthority === undefined
+      ? null
+      : parseWalletAddress(chain.id, claimAuthority, 'claimAuthority')
   const terms = {
     ...split,
     salt,
@@ -145,6 +145,10 @@ const createPacket = async (
     memo,
     maxClaims: body.maxClaims,
     seconds: body.expiration ?? DEFAULT_SECONDS,
+    ...(password !== undefined && {
+      authorityOf: async () =>
+        (await deps.authorities(packetId, password, orgId)).address.toLowerCase(),
+    }),
   }
   const built = await buildCreation(reader, contract, creator, terms)
   return {
@@ -185,7 +189,15 @@ interface Claim {
 const claimSignature = async (
   deps: RedPacketTransactionDeps,
   { authority, message, packetId }: Claim,
-  { body, callers }: { readonly body: ClaimRedPacketInput; readonly callers: readonly string[] },
+  {
+    body,
+    callers,
+    orgId,
+  }: {
+    readonly body: ClaimRedPacketInput
+    readonly callers: readonly string[]
+    readonly orgId: string
+  },
 ): Promise<Hex> => {
   if (authority === '') return '0x'
   const denied = new Fault('FORBIDDEN', 'The packet needs its password or a signature', {
@@ -201,7 +213,7 @@ const claimSignature = async (
   if (password === undefined) throw denied
   let signature: Hex | undefined
   await deps.attempts.attempt(callers, async () => {
-    const account = await deps.authorities(packetId, password)
+    const account = await deps.authorities(packetId, password, orgId)
     if (account.address.toLowerCase() !== authority) return false
     signature = await account.signMessage({ message: { raw: message } })
     return true
@@ -231,7 +243,7 @@ const claimPacket = async (
   const claim = { claimer, packetId, authority: row.authority, message }
   const address = rateLimitAddress(request.caller)
   const callers = [`org ${orgId} ${packetId}`, `address ${address} ${packetId}`]
-  const signature = await claimSignature(deps, claim, { body, callers })
+  const signature = await claimSignature(deps, claim, { body, callers, orgId })
   return transactionBody(await buildClaim(reader, contract, { claimer, packetId, signature }))
 }
 
@@ -239,6 +251,7 @@ const claimPacket = async (
 export const redPacketTransactionRoutes =
   (deps: RedPacketTransactionDeps): RoutePlugin =>
   async (app) => {
+    const takeSlot = createConcurrencyLimit()
     app.post(
       '/redpacket/:chain/create',
       {
@@ -250,7 +263,11 @@ export const redPacketTransactionRoutes =
         },
         config: pricedRoute('POST /redpacket/:chain/create'),
       },
-      async ({ params, body }) => createPacket(deps, packetChainOf(deps, params.chain), body),
+      async ({ params, body, principal }, reply) => {
+        takeSlot(principal, reply)
+        const { orgId } = requirePrincipal(principal)
+        return createPacket(deps, packetChainOf(deps, params.chain), { body, orgId })
+      },
     )
     app.post(
       '/redpacket/:chain/claim',
@@ -263,8 +280,9 @@ export const redPacketTransactionRoutes =
         },
         config: pricedRoute('POST /redpacket/:chain/claim'),
       },
-      async (request) => {
-        const { params, body } = request
+      async (request, reply) => {
+        const { params, body, principal } = request
+        takeSlot(principal, reply)
         return claimPacket(deps, packetChainOf(deps, params.chain), request as FastifyRequest, body)
       },
     )

@@ -3,8 +3,9 @@ import { Fault } from '../../core/errors.ts'
 import type { SwapRouteInput } from '../../schemas/api/swap.ts'
 import { parseSwapAmount, resolveAmount } from '../dex/balance-share.ts'
 import type { ChainMarket } from '../dex/chain-market.ts'
+import type { PoolGraph } from '../dex/pool-graph.ts'
 import { quoteOverPools } from '../dex/pool-swap.ts'
-import type { SwapQuote } from '../dex/quote.ts'
+import { requirePools, type SwapQuote } from '../dex/quote.ts'
 import type { SolanaReader } from '../dex/solana-node.ts'
 import { buildSolanaSwap, isBuildable, readSolanaHolding } from '../dex/solana-swap.ts'
 import {
@@ -49,13 +50,15 @@ export const readSolanaOrder = (
   }
 }
 
-/** An order whose amount is known: a part of a balance is read from a node. Throws `Fault` PROVIDER_NOT_INITIALIZED, INSUFFICIENT_BALANCE. */
+/** As `withEvmAmount`. */
 export const withSolanaAmount = async (
   reader: SolanaReader | undefined,
   order: ReturnType<typeof readSolanaOrder>,
+  graph: PoolGraph,
 ) => {
   const { amount, request, owner } = order
-  const amountRaw = await resolveAmount(amount, () => {
+  const amountRaw = await resolveAmount(amount, async () => {
+    requirePools(graph, request)
     if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
     return readSolanaHolding(reader, owner, request.tokenIn)
   })
@@ -65,14 +68,23 @@ export const withSolanaAmount = async (
 /** The best quote over one pool that a transaction can be built for. Throws as `quoteSwap`. */
 export const quoteOverOnePool = (
   { pools: poolBook }: ChainMarket,
-  { wanted, request, slippageBps }: Awaited<ReturnType<typeof withSolanaAmount>>,
+  {
+    wanted,
+    request,
+    slippageBps,
+    failed,
+  }: Awaited<ReturnType<typeof withSolanaAmount>> & {
+    /** Address of one that is left out. */
+    readonly failed?: string | undefined
+  },
   nowMs: number,
 ): SwapQuote => {
   const pools = poolBook
     .graph(nowMs)
     .poolsOf(request.tokenIn, request.tokenOut)
     .filter(
-      ({ protocol, tokens }) => (wanted?.has(protocol) ?? true) && isBuildable(protocol, tokens),
+      ({ protocol, tokens, address }) =>
+        (wanted?.has(protocol) ?? true) && isBuildable(protocol, tokens) && address !== failed,
     )
   return quoteOverPools(pools, request, slippageBps)
 }

@@ -14,6 +14,7 @@ import type { SolanaReader } from '../dex/solana-node.ts'
 import { parseLamports, parseSlippage } from '../dex/swap-terms.ts'
 import { buildTokenCreation, type CreationOrder } from '../dex/token-creation.ts'
 import { parseChain, parseSolanaKey } from './chain-parameters.ts'
+import { createConcurrencyLimit } from './concurrency-limit.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
 
 /** What new tokens work with. */
@@ -38,6 +39,7 @@ const OTHER_LAUNCHPAD_FIELDS = [
 export const tokenCreationRoutes =
   (deps: TokenCreationDeps): RoutePlugin =>
   async (app) => {
+    const takeSlot = createConcurrencyLimit()
     app.post(
       '/dex/:chain/create',
       {
@@ -50,8 +52,9 @@ export const tokenCreationRoutes =
         },
         config: pricedRoute('POST /dex/:chain/create'),
       },
-      async ({ params, body }) => {
+      async ({ params, body, principal }, reply) => {
         const startedMs = deps.nowMs()
+        takeSlot(principal, reply)
         const { id, enabled } = parseChain(params.chain, deps.chains)
         if (chainRow(id)?.vm !== 'svm') throw new Fault('NOT_IMPLEMENTED')
         if (!enabled) throw new Fault('CHAIN_NOT_SUPPORTED')

@@ -4,6 +4,7 @@ import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import { createRateLimiter } from '../billing/rate-limiter.ts'
 import { countUnfinished, newSentJob, sentJobId } from '../dex/sent-transactions.ts'
 import { transactionKindOf } from '../dex/transaction-kinds.ts'
+import type { RateLimitState } from '../interfaces.ts'
 import { isFinished, type Job } from '../jobs/job.ts'
 import type { JobStore } from '../jobs/job-store.ts'
 import type { RequestedChain } from './chain-parameters.ts'
@@ -30,26 +31,28 @@ export type TransactionSender = (
 
 /** Transactions that an organization may send in a second. */
 const SENDS_PER_SECOND = 5
+/** Texts of an organization that are read in a second, transactions or not: reading a long one takes some milliseconds. */
+const READS_PER_SECOND = 20
 /** Transactions of an organization on one chain that are followed at the same time. */
 const MAX_UNFINISHED = 100
 
 /** Hands signed transactions to the nodes of their chains, and has a job follow each. */
 export const createTransactionSender = ({ nodes, jobs, nowMs }: SenderDeps): TransactionSender => {
-  const rates = createRateLimiter(nowMs)
-  const requireRate = (orgId: string, reply: FastifyReply): void => {
-    const rate = rates.take(orgId, SENDS_PER_SECOND)
+  const [reads, sends] = [createRateLimiter(nowMs), createRateLimiter(nowMs)]
+  const requireRate = (rate: RateLimitState, reply: FastifyReply): void => {
     if (rate.allowed) return
     reply.header('Retry-After', rate.retryAfterSeconds)
-    throw new Fault('RATE_LIMIT', 'Too many transactions are sent', { limit: SENDS_PER_SECOND })
+    throw new Fault('RATE_LIMIT', 'Too many transactions are sent', { limit: rate.limit })
   }
   return async ({ orgId, chain, signedTx }, reply) => {
     const kind = transactionKindOf(chain.id)
     if (kind === undefined) throw new Fault('NOT_IMPLEMENTED')
     if (!chain.enabled) throw new Fault('CHAIN_NOT_SUPPORTED')
+    requireRate(reads.take(orgId, READS_PER_SECOND), reply)
     const transaction = await kind.read(signedTx)
     const pool = nodes.of(chain.id)
     if (pool === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
-    requireRate(orgId, reply)
+    requireRate(sends.take(orgId, SENDS_PER_SECOND), reply)
     const { hash: signature } = transaction
     const jobId = sentJobId(signature)
     const known = jobs.get({ orgId, id: jobId })

@@ -26,6 +26,13 @@ export type QueryReader = Pick<Warehouse, 'query'>
  */
 const callers = new AsyncLocalStorage<QueryCaller>()
 
+/** On whose behalf the code runs. Outside of a request there is nobody: asking is a bug. */
+export const requireQueryCaller = (): QueryCaller => {
+  const caller = callers.getStore()
+  if (!caller) throw new Error('query outside of a request')
+  return caller
+}
+
 /** Aborts when the client closes its connection before the answer is out. */
 export const clientDisconnectSignal = (reply: FastifyReply): AbortSignal => {
   const left = new AbortController()
@@ -58,10 +65,6 @@ export const installQueryCaller = (
 export const createLimitedReader = (store: ReadStore, metrics: QueryMetrics): QueryReader => {
   const reads = createLimitedReads(store, { share: 'point', surface: 'rest', metrics })
   return {
-    query: async (query) => {
-      const caller = callers.getStore()
-      if (!caller) throw new Error('query outside of a request')
-      return reads.query(query, caller)
-    },
+    query: async (query) => reads.query(query, requireQueryCaller()),
   }
 }

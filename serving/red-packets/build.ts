@@ -15,6 +15,12 @@ interface BuiltTransaction {
   readonly transaction: UnsignedTransaction
 }
 
+/** A packet to be created. */
+interface CreationTerms extends PacketTerms {
+  /** Makes the authority, with much work; instead of the given one. */
+  readonly authorityOf?: () => Promise<string>
+}
+
 /** One that pays a packet in. */
 interface BuiltCreation extends BuiltTransaction {
   /** It was run against the newest block; false: what is paid in may not be taken yet, and the gas is a fixed one. */
@@ -54,15 +60,15 @@ const gasOf = async (
 
 /**
  * The unsigned transaction that pays a packet in. Throws `Fault` INSUFFICIENT_BALANCE, TRANSACTION_FAILED where it would revert at the
- * newest block, CHAIN_CONNECTION_ERROR.
+ * newest block, CHAIN_CONNECTION_ERROR, and what `authorityOf` throws, which is asked only for what can be paid.
  */
 export const buildCreation = async (
   reader: EvmAccountReader,
   contract: PacketContract,
   creator: string,
-  terms: PacketTerms,
+  { authorityOf, ...given }: CreationTerms,
 ): Promise<BuiltCreation> => {
-  const { token, totalRaw } = terms
+  const { token, totalRaw } = given
   const account = await reader.account(creator, token, contract.address)
   if (account.balanceRaw < totalRaw) {
     throw new Fault('INSUFFICIENT_BALANCE', undefined, {
@@ -70,7 +76,8 @@ export const buildCreation = async (
       available: account.balanceRaw.toString(),
     })
   }
-  const data = createPacketData(terms)
+  const authority = authorityOf ? await authorityOf() : given.authority
+  const data = createPacketData({ ...given, authority })
   const valueRaw = token === null ? totalRaw : 0n
   const isAllowed = account.allowanceRaw >= totalRaw
   const call = { from: creator, to: contract.address, data, valueRaw }

@@ -1,18 +1,25 @@
 import { hkdfSync, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
-import pLimit from 'p-limit'
 import { type Hex, recoverMessageAddress } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { Fault } from '../../core/errors.ts'
+import { createQueryQueue } from '../queries/query-queue.ts'
 
-/** The account that a password stands for, of one packet. Throws `Fault` SERVER_BUSY while too many wait. */
-export type PasswordAuthority = (packetId: string, password: string) => Promise<PrivateKeyAccount>
+/**
+ * The account that a password stands for, of one packet. Throws `Fault` CONCURRENCY_LIMIT while too many of the organization wait, SERVER_BUSY
+ * while too many of all do.
+ */
+export type PasswordAuthority = (
+  packetId: string,
+  password: string,
+  orgId: string,
+) => Promise<PrivateKeyAccount>
 
 const KEY_BYTES = 32
-/** Keys that are derived at once: half of the threads that files and names are read with. Source: libuv's default of four. */
-const DERIVED_AT_ONCE = 2
-/** Keys that may wait: about a second of work. */
-const MAX_WAITING = 50
+/**
+ * Keys that are derived at once: half of the threads that files and names are read with (libuv's default of four), one of them for an
+ * organization. A hundred may wait, about two seconds of work, ten of an organization.
+ */
+const LIMITS = { running: 2, runningPerOrg: 1, waiting: 100, waitingPerOrg: 10, waitMs: 5_000 }
 /** Work of one guess: 16 MiB and some 40 ms. Source: RFC 7914, and the defaults of Node's `scrypt`. */
 const COST = { N: 16_384, r: 8, p: 1 }
 /** Order of secp256k1: keys lie below it. Source: SEC 2. */
@@ -27,11 +34,12 @@ const derive = promisify<string, Buffer, number, typeof COST, Buffer>(scrypt)
  */
 export const createPasswordAuthority = (secret: string): PasswordAuthority => {
   const root = Buffer.from(hkdfSync('sha256', secret, '', 'red packet passwords', KEY_BYTES))
-  const turn = pLimit(DERIVED_AT_ONCE)
-  return async (packetId, password) => {
-    if (turn.pendingCount >= MAX_WAITING) throw new Fault('SERVER_BUSY')
+  const turns = createQueryQueue(LIMITS)
+  return async (packetId, password, orgId) => {
     const salt = Buffer.concat([root, Buffer.from(packetId)])
-    const bytes = await turn(() => derive(password.normalize('NFC'), salt, KEY_BYTES, COST))
+    const bytes = await turns.run(orgId, () =>
+      derive(password.normalize('NFC'), salt, KEY_BYTES, COST),
+    )
     const key = (BigInt(`0x${bytes.toString('hex')}`) % (ORDER - 1n)) + 1n
     return privateKeyToAccount(`0x${key.toString(16).padStart(2 * KEY_BYTES, '0')}` as Hex)
   }

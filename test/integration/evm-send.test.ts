@@ -221,3 +221,13 @@ test('sending without a reachable node answers 503, and so does a chain without 
   api = await startApi()
   assert.deepEqual(await refusal(hex), [503, 50018, undefined])
 })
+
+test('what cannot be read counts for the rate, too: it takes as long as what can', async () => {
+  const answers = await Promise.all(Array.from({ length: 60 }, () => refusal('0x02c0')))
+  const limited = answers.filter(([status]) => status === 429)
+  assert.ok(limited.length >= 1, 'all of them were read')
+  assert.deepEqual(
+    answers.filter(([status]) => status !== 429 && status !== 400),
+    [],
+  )
+})

@@ -21,6 +21,12 @@ import { createOrganizations, type Organizations } from '../../serving/auth/orga
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { createFreshnessReader } from '../../serving/chain-freshness.ts'
 import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
+import { createEvmAccountReader } from '../../serving/dex/evm-account.ts'
+import {
+  type CallerNodes,
+  createCallerNodes,
+  nodeReadLimits,
+} from '../../serving/dex/node-turns.ts'
 import { followSentTransactions } from '../../serving/dex/sent-transactions.ts'
 import { createSolanaReader } from '../../serving/dex/solana-node.ts'
 import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
@@ -31,6 +37,7 @@ import { oauthPlugin } from '../../serving/http/oauth.ts'
 import { createPoolLookup, poolSwapRoutes } from '../../serving/http/pool-swap.ts'
 import { riskRoutes } from '../../serving/http/risk.ts'
 import type { KnownRoute } from '../../serving/http/routing.ts'
+import { createSearchTurns } from '../../serving/http/search-turns.ts'
 import { createPublicServer } from '../../serving/http/server.ts'
 import { tokenCreationRoutes } from '../../serving/http/token-creation.ts'
 import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
@@ -66,6 +73,7 @@ export interface TestApi {
   readonly endpoints: EndpointStore
   readonly jobs: JobStore
   readonly nodes: ChainNodes
+  readonly nodeReads: CallerNodes
   /** What swaps on `eth` are quoted from: empty until a test fills it. */
   readonly market: ChainMarket
   /** The same of every chain. */
@@ -125,6 +133,7 @@ export const startApi = async (
     metrics,
     log,
   })
+  const nodeReads = createCallerNodes(nodes, nodeReadLimits(config.rpcConcurrency))
   const organizations = await createOrganizations({
     bus,
     codec: localCodec(),
@@ -181,13 +190,14 @@ export const startApi = async (
   )
   const market = markets.get('eth')
   assert(market !== undefined)
-  const solana = nodes.of('sol')
+  const [evm, solana] = [nodeReads.of('eth'), nodeReads.of('sol')]
   const swaps = {
     chains: chains.includes('sol') ? ['eth', 'sol'] : ['eth'],
     freshness,
     nowMs: Date.now,
+    searches: createSearchTurns(),
     markets,
-    accounts: new Map(),
+    accounts: new Map(evm === undefined ? [] : [['eth', createEvmAccountReader(evm)]]),
     solana: new Map(solana === undefined ? [] : [['sol', createSolanaReader(solana)]]),
     symbols: createSymbolReader(warehouse, metrics),
     hasPool: createPoolLookup(warehouse, metrics),
@@ -235,6 +245,7 @@ export const startApi = async (
     organizations,
     jobs,
     nodes,
+    nodeReads,
     meter,
     ...(payPerCall && { payPerCall }),
     metrics,
@@ -257,6 +268,7 @@ export const startApi = async (
     endpoints: webhooks.store,
     jobs,
     nodes,
+    nodeReads,
     market,
     markets,
     routes: app.knownRoutes,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Hex, keccak256, parseGwei, serializeTransaction } from 'viem'
+import { type Hex, keccak256, numberToHex, parseGwei, serializeTransaction, toRlp } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { Fault } from '../../core/errors.ts'
 import { readSignedTransaction } from '../../serving/dex/evm-signed-transaction.ts'
@@ -67,6 +67,59 @@ test('an invalid signed transaction is refused with its reason', async () => {
   for (const text of ['', '0x', '0x1', 'ä', '====', 'AAA', ' AAAA', `${base64(signed)}\n`]) {
     assert.deepEqual(await faultOf(text), [invalid, 'encoding'], text)
   }
+})
+
+test('lists of a transaction are bounded before it is decoded, in bytes and in how many fields there are', async () => {
+  const addresses = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      address: `0x${index.toString(16).padStart(40, '0')}` as const,
+      storageKeys: [],
+    }))
+  const keys = Array.from({ length: 480 }, (_, index) => numberToHex(index, { size: 32 }))
+  for (const accessList of [addresses(680), [{ address: TO, storageKeys: keys }]]) {
+    const hex = await signer.signTransaction({ ...plain, ...fees, accessList })
+    assert.equal((await readSignedTransaction(hex, 1)).hash, keccak256(hex))
+  }
+  const authorization = {
+    address: TO,
+    chainId: 1,
+    nonce: 0,
+    r: `0x${'33'.repeat(32)}`,
+    s: `0x${'22'.repeat(32)}`,
+    yParity: 0,
+  }
+  const authorizationList = Array.from({ length: 300 }, () => authorization)
+  for (const more of [
+    { accessList: addresses(5_000) },
+    { accessList: addresses(760) },
+    { type: 'eip7702', authorizationList },
+    { type: 'eip2930', gasPrice: 5n, maxFeePerGas: undefined, maxPriorityFeePerGas: undefined },
+  ]) {
+    const accessList = 'gasPrice' in more ? addresses(2_800) : []
+    const hex = await signer.signTransaction({
+      ...{ ...plain, ...fees, accessList, ...more },
+    } as never)
+    assert.deepEqual(await faultOf(hex), ['TRANSACTION_SIZE_EXCEEDED', undefined])
+  }
+  const fields = toRlp(Array.from({ length: 65_000 }, () => '0x01' as const))
+  for (const hex of [
+    `0x02${fields.slice(2)}`,
+    fields,
+    '0x02',
+    '0x02f8',
+    '0x02f90001c0',
+    '0x02c1b8',
+  ]) {
+    assert.deepEqual(
+      await faultOf(hex),
+      ['INVALID_PARAMETER', 'not_a_transaction'],
+      hex.slice(0, 9),
+    )
+  }
+  assert.deepEqual(await faultOf(`0x03${fields.slice(2)}`), [
+    'INVALID_PARAMETER',
+    'blob_transaction',
+  ])
 })
 
 test('random bytes as a signed transaction are refused with a typed error', async () => {

@@ -137,27 +137,37 @@ test('no minute has more than five wrong passwords, whenever it starts', async (
   await assert.rejects(wrong(), { faultName: 'RATE_LIMIT' })
 })
 
-test('password keys are derived one after the other, and a full queue answers SERVER_BUSY', async () => {
+test('passwords of one organization take a part of the queue, and those of others are derived between them', async () => {
   const authorities = createPasswordAuthority('secret')
-  const all = await Promise.allSettled(
-    Array.from({ length: 60 }, (_, nth) => authorities('packet', `password ${nth}`)),
-  )
-  const refused = all.flatMap((one) => (one.status === 'rejected' ? [one.reason.faultName] : []))
-  assert.deepEqual(new Set(refused), new Set(['SERVER_BUSY']))
-  assert.ok(refused.length > 0 && refused.length < 20, `${refused.length} refused`)
+  const order: string[] = []
+  const ask = (orgId: string, nth: number) =>
+    authorities('packet', `password ${nth}`, orgId).then(
+      () => order.push(orgId),
+      ({ faultName }) => order.push(`${orgId} ${faultName}`),
+    )
+  const many = Array.from({ length: 60 }, (_, nth) => ask('a', nth))
+  await Promise.all([...many, ask('b', 1), ask('b', 2)])
+  const refused = order.filter((one) => one === 'a CONCURRENCY_LIMIT')
+  const derived = order.filter((one) => one !== 'a CONCURRENCY_LIMIT')
+  assert.equal(refused.length, 60 - 11)
+  assert.equal(derived.length, 11 + 2)
+  assert.ok(derived.lastIndexOf('b') < 6, derived.join(' '))
 })
 
 test('the claim authority of a password depends on the password, the packet and the secret', async () => {
   const authorities = createPasswordAuthority('secret')
-  const one = await authorities('0x01', 'open')
+  const one = await authorities('0x01', 'open', 'org')
   const addresses = [
     one.address,
-    (await authorities('0x01', 'Open')).address,
-    (await authorities('0x02', 'open')).address,
-    (await createPasswordAuthority('other')('0x01', 'open')).address,
+    (await authorities('0x01', 'Open', 'org')).address,
+    (await authorities('0x02', 'open', 'org')).address,
+    (await createPasswordAuthority('other')('0x01', 'open', 'org')).address,
   ]
   assert.equal(new Set(addresses).size, 4)
-  assert.equal((await createPasswordAuthority('secret')('0x01', 'open')).address, one.address)
+  assert.equal(
+    (await createPasswordAuthority('secret')('0x01', 'open', 'org')).address,
+    one.address,
+  )
   const message = `0x${'5a'.repeat(32)}` as const
   const signature = await one.signMessage({ message: { raw: message } })
   assert.equal(await signerOfMessage(message, signature), one.address.toLowerCase())

@@ -1,0 +1,60 @@
+import { decodeErrorResult, type Hex } from 'viem'
+
+const MAX_LENGTH = 200
+/** What callers get of every other error: nodes also speak of the account of their operator. */
+const OTHER = 'the node refused the transaction'
+
+/** Errors that nodes word alike, for reasons of the transaction. Source: go-ethereum core/error.go, core/vm/errors.go; agave, TransactionError. */
+const WORDS: readonly string[] = [
+  ...['insufficient funds for gas * price + value', 'insufficient funds for transfer'],
+  ...['insufficient funds for fee', 'insufficient funds for rent', 'insufficient funds'],
+  ...['nonce too low', 'nonce too high', 'intrinsic gas too low', 'out of gas'],
+  ...['gas required exceeds allowance', 'max fee per gas less than block base fee'],
+  ...[
+    'max priority fee per gas higher than max fee per gas',
+    'replacement transaction underpriced',
+  ],
+  ...['transaction underpriced', 'exceeds block gas limit', 'tx fee exceeds the configured cap'],
+  ...['invalid opcode', 'stack underflow', 'vm execution error', 'max initcode size exceeded'],
+  ...['blockhash not found', 'already been processed', 'no record of a prior credit'],
+  ...['signature verification failure', 'account in use', 'too large'],
+]
+
+/** An instruction of Solana that failed: its number, and the program's code or the runtime's name of the error. */
+const INSTRUCTION =
+  /Error processing Instruction \d{1,3}: (?:custom program error: 0x[0-9a-f]{1,16}|[A-Za-z ]{1,60})/
+/** What a contract says where it reverts, as nodes put it. */
+const REVERT = /revert(?:ed)?(?: with reason(?: string)?)?[: ]*['"]?([^'"]*)/i
+
+const printable = (text: string): string =>
+  text
+    .replaceAll(/[^\x20-\x7e]/g, '')
+    .trim()
+    .slice(0, MAX_LENGTH)
+
+/** The text of `Error(string)` or the code of `Panic(uint256)`; undefined: the data is something else. */
+const revertText = (given: unknown): string | undefined => {
+  const [, data] =
+    /^(?:Reverted )?(0x(?:08c379a0|4e487b71)[0-9a-fA-F]*)$/.exec(
+      typeof given === 'string' ? given : '',
+    ) ?? []
+  if (data === undefined) return undefined
+  try {
+    return String(decodeErrorResult({ abi: [], data: data as Hex }).args[0])
+  } catch {
+    return undefined
+  }
+}
+
+/** The part of a node's error that follows from the transaction, for callers: why a contract or a program fails, what an account lacks; else a fixed text. */
+export const nodeReason = (message: string, data?: unknown): string => {
+  const reverted = revertText(data) ?? REVERT.exec(message)?.[1]
+  if (reverted !== undefined) {
+    const reason = printable(reverted)
+    return reason === '' ? 'execution reverted' : `execution reverted: ${reason}`
+  }
+  const instruction = INSTRUCTION.exec(message)?.[0]
+  if (instruction !== undefined) return instruction
+  const lower = message.toLowerCase()
+  return WORDS.find((words) => lower.includes(words)) ?? OTHER
+}

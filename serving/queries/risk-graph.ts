@@ -108,6 +108,11 @@ export const labelsVersionQuery = (): Query => ({
   sql: 'SELECT toFloat64(max(version)) AS version FROM label_imports',
 })
 
+/** How far transfers of a chain are summed, epoch seconds; 0: nothing is. */
+export const edgesEndQuery = (chain: string): Query => ({
+  sql: `SELECT toUInt32(argMax(hot_from, _ver)) AS summed FROM ${chain}_chain_state WHERE key = 'edges'`,
+})
+
 /** What an address moved in all, by side. */
 export interface TotalsRow {
   readonly side: 'received' | 'sent'

@@ -117,7 +117,12 @@ const RECHECK_MS = 30_000
 
 /** Outcome of one screening. */
 export type Screening =
-  | { readonly outcome: 'done'; readonly result: AssessmentResult }
+  | {
+      readonly outcome: 'done'
+      readonly result: AssessmentResult
+      /** When it is worth screening again, as money up to the record's moment is not summed yet; epoch ms. Absent: it is. */
+      readonly againAtMs?: number
+    }
   | { readonly outcome: 'not found' }
   | { readonly outcome: 'failed'; readonly reason: string }
 
@@ -134,7 +139,7 @@ const storedLevel = ({ status, result }: RiskAssessment): RiskLevel | undefined 
 
 /**
  * The record after a screening that began with labels of version `labelsVersion`: finished, failed, or waiting for its transaction
- * for up to half an hour. A finished record that cannot be screened any more keeps its result, and is due again after its period.
+ * for up to half an hour. A result that lacks money which is not summed yet is due when that is. A finished record that cannot be screened any more keeps its result, and is due again after its period.
  */
 export const afterScreening = (
   record: RiskAssessment,
@@ -149,7 +154,7 @@ export const afterScreening = (
       status: 'COMPLETE',
       result: JSON.stringify(result),
       labels_version: result.labelsVersion,
-      next_at: nowMs + RESCREEN_MS[result.level],
+      next_at: Math.min(nowMs + RESCREEN_MS[result.level], screening.againAtMs ?? Infinity),
     }
   }
   // What was found once stays: its transaction may have left the store since.

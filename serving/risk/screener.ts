@@ -52,7 +52,7 @@ const screenRecord = async (deps: ScreenerDeps, record: RiskAssessment): Promise
     request.kind === 'withdrawal'
       ? lookAlikesOf(request.address, earlierTargets(deps.store, record, request.chain))
       : []
-  return screen(deps, request, lookAlikes)
+  return screen(deps, request, lookAlikes, record.created_at)
 }
 
 const isPassing = (error: unknown): boolean =>

@@ -34,10 +34,15 @@ after(async () => {
 const store = (...rows: readonly ReturnType<typeof moved>[]) =>
   warehouse.insert('eth_transfers', rows)
 
+const empty = async (): Promise<void> => {
+  for (const table of ['transfers', 'transfer_edges', 'edge_minutes', 'chain_state'])
+    await warehouse.command(`TRUNCATE TABLE eth_${table}`)
+}
+
 /** Blocks up to the minute become final, and what is stored of them is summed. */
-const finalize = async (n: number): Promise<void> => {
+const finalize = async (n: number): Promise<number | null> => {
   await finalUpTo(warehouse, minute(n))
-  await runTransferEdges(warehouse, 'eth', minute(n))
+  return runTransferEdges(warehouse, 'eth', minute(n))
 }
 
 const screened = async (request: AssessmentRequest, nowMs: number, askedMs?: number) => {
@@ -73,12 +78,12 @@ for (const [name, request, end, level] of [
   ['a withdrawal', withdrawal('Y'), 8, 'High'],
 ] as const) {
   test(`${name} whose money is not final yet is marked, and due when that is summed`, async () => {
-    await warehouse.command('TRUNCATE TABLE eth_transfer_edges')
-    await warehouse.command('TRUNCATE TABLE eth_chain_state')
+    await empty()
     await store(
       moved(['P', 'Q', 100], { n: 9, atMs: minute(0) }),
       moved(['S', 'B', 90_000], { n: 1, atMs: minute(5) }),
       moved(['B', 'Y', 90_000], { n: 2, atMs: minute(6) }),
+      moved(['P', 'Q', 100], { n: 10, atMs: minute(10) }),
     )
     await finalize(2)
     const askedMs = minute(8)
@@ -112,4 +117,55 @@ test('sums that stand still are looked for ever more rarely, and at least once i
   const facts = { nowMs: askedMs, labelsVersion: early.result.labelsVersion }
   const never = { ...early, againAtMs: askedMs + 400 * DAY_MS }
   assert.equal(afterScreening(riskRecord(askedMs), never, facts).next_at, askedMs + 30 * DAY_MS)
+})
+
+/** Transfers that are summed, by minute and letters. */
+const sums = async (): Promise<readonly string[]> => {
+  const { rows } = await warehouse.query<Record<'minute' | 'address' | 'counterparty', string>>({
+    sql: `SELECT toString(minute) AS minute, address, counterparty FROM eth_transfer_edges FINAL
+WHERE side = 'received' ORDER BY eth_transfer_edges.minute`,
+  })
+  const letter = (address: string): string => String.fromCharCode(Number(BigInt(address)))
+  return rows.map(
+    (row) => `${row.minute.slice(11, 16)} ${letter(row.counterparty)}${letter(row.address)}`,
+  )
+}
+
+test('transfers that are stored long after their blocks became final are summed', async () => {
+  await empty()
+  await store(moved(['P', 'Q', 100], { n: 1, atMs: minute(0) }))
+  const reached: (number | null)[] = []
+  for (const n of [2, 20, 32, 50]) reached.push(await finalize(n))
+  // Where no transfers come, the sums wait for them, but no more than half an hour.
+  assert.deepEqual(
+    reached,
+    [1, 1, 2, 20].map((n) => minute(n) / 1_000),
+  )
+  await store(
+    moved(['S', 'A', 90_000], { n: 2, atMs: minute(5) }),
+    moved(['A', 'Z', 90_000], { n: 3, atMs: minute(6) }),
+    moved(['P', 'Q', 100], { n: 4, atMs: minute(51) }),
+  )
+  assert.equal(await finalize(51), minute(51) / 1_000)
+  assert.deepEqual(await sums(), ['00:00 PQ', '00:05 SA', '00:06 AZ'])
+  const { result } = await screened(received(3), minute(60))
+  assert.deepEqual([result.level, result.truncated], ['Severe', false])
+})
+
+test('transfers that come within a day are summed with the next hour, and a minute without new ones is left alone', async () => {
+  await empty()
+  await store(
+    moved(['P', 'Q', 100], { n: 1, atMs: minute(0) }),
+    moved(['P', 'Q', 100], { n: 2, atMs: minute(1_300) }),
+  )
+  await finalize(1_250)
+  await store(moved(['S', 'A', 100], { n: 3, atMs: minute(5) }))
+  await finalize(1_251)
+  assert.deepEqual(await sums(), ['00:00 PQ'])
+  await finalize(1_260)
+  assert.deepEqual(await sums(), ['00:00 PQ', '00:05 SA'])
+  const { rows } = await warehouse.query<{ readonly versions: number }>({
+    sql: `SELECT toUInt32(uniqExact(_ver)) AS versions FROM eth_transfer_edges WHERE minute = fromUnixTimestamp(${START_MS / 1_000})`,
+  })
+  assert.equal(rows[0]?.versions, 1)
 })

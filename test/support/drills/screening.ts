@@ -90,7 +90,7 @@ const fill = async (warehouse: Warehouse): Promise<void> => {
     validToMs: null,
   }))
   await importLabels(warehouse, { source: 'drill', format: 'csv', labels, nowMs: START_MS })
-  const finalMs = START_MS + DAYS * DAY_MS + 60_000
+  const finalMs = START_MS + DAYS * DAY_MS
   await warehouse.insert(`${CHAIN}_chain_state`, [
     { key: 'final', final_slot: 1, final_time: finalMs, hot_from: 0, seq: 1, _ver: 1 },
   ])

@@ -10,12 +10,7 @@ import {
   type TransferRow,
   transactionTransfersQuery,
 } from '../queries/risk-graph.ts'
-import type {
-  AssessmentRequest,
-  FoundTransfer,
-  ScoredExposure,
-  Screening,
-} from './assessment.ts'
+import type { AssessmentRequest, FoundTransfer, ScoredExposure, Screening } from './assessment.ts'
 import { type AssessmentFacts, assessmentResult, type Findings, mergeFindings } from './findings.ts'
 import { createGraphReader } from './graph-reader.ts'
 import { type Subject, scoreExposure } from './score.ts'

@@ -146,6 +146,10 @@ export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   tokens: { how: 'newest' },
   transfers: { how: 'blocks' },
   transfer_edges: { how: 'left out', why: 'sums of final transfers, which are compared' },
+  edge_minutes: {
+    how: 'left out',
+    why: 'what one run summed of final transfers, which are compared',
+  },
   balance_updates: { how: 'blocks', omit: ['pre_balance_usd', 'post_balance_usd', 'price_usd'] },
   token_holders: { how: 'newest' },
   wallet_balances: { how: 'newest' },

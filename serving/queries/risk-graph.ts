@@ -96,16 +96,21 @@ LIMIT {rows:UInt32}`,
   params: { chain, addresses, now: nowMs, rows: MAX_LABEL_ROWS + 1 },
 })
 
-/** Every label that an address ever had, newest first. */
+/** Every label that an address ever had, newest first; one that ended where it began was replaced by another. */
 export const labelHistoryQuery = (chain: string, address: string): Query => ({
   sql: `SELECT ${LABEL_COLUMNS} FROM address_labels FINAL
-WHERE address = {address:String} AND chain IN ({chain:String}, '') ORDER BY valid_from DESC, category LIMIT 100`,
+WHERE address = {address:String} AND chain IN ({chain:String}, '') AND (valid_to IS NULL OR valid_to > valid_from) ORDER BY valid_from DESC, category LIMIT 100`,
   params: { chain, address },
 })
 
 /** Version of the label store; 0: nothing was imported. */
 export const labelsVersionQuery = (): Query => ({
   sql: 'SELECT toFloat64(max(version)) AS version FROM label_imports',
+})
+
+/** How far transfers of a chain are summed, epoch seconds; 0: nothing is. */
+export const edgesEndQuery = (chain: string): Query => ({
+  sql: `SELECT toUInt32(argMax(hot_from, _ver)) AS summed FROM ${chain}_chain_state WHERE key = 'edges'`,
 })
 
 /** What an address moved in all, by side. */

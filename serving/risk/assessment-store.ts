@@ -9,7 +9,7 @@ import { MAX_ASSESSMENTS_PER_ORG } from '../../schemas/risk.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
-import { type AssessmentRequest, assessmentId } from './assessment.ts'
+import { type AssessmentRequest, afterRepeat, assessmentId } from './assessment.ts'
 import { createDueRecords, type DueAges } from './due-records.ts'
 
 const TOPIC = globalTopic('riskAssessments')
@@ -26,7 +26,7 @@ export interface AssessmentStore {
   /** Puts back a record that was taken and could not be screened. */
   giveBack(record: RiskAssessment): void
   dueAges(nowMs: number): DueAges
-  /** The record of a request, made where there is none. Throws `Fault` KYT_USAGE_LIMIT_EXCEEDED where an organization has too many. */
+  /** The record of a request, made where there is none, and screened again where it had failed. Throws `Fault` KYT_USAGE_LIMIT_EXCEEDED where an organization has too many. */
   register(orgId: string, request: AssessmentRequest): Promise<RiskAssessment>
   /** One atomic step of a record that is still there. */
   change(record: RiskAssessment, step: (known: RiskAssessment) => RiskAssessment): Promise<void>
@@ -88,9 +88,9 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
     dueAges: due.ages,
     register: async (orgId, request) => {
       const id = assessmentId(orgId, request)
-      const known = get(orgId, id)
-      if (known !== undefined) return known
       const at = nowMs()
+      const known = get(orgId, id)
+      if (known !== undefined && afterRepeat(known, request, at) === known) return known
       const made: RiskAssessment = {
         id,
         org_id: orgId,
@@ -104,7 +104,11 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
         next_at: at,
       }
       await control.update(() => {
-        if (get(orgId, id) !== undefined) return []
+        const held = get(orgId, id)
+        if (held !== undefined) {
+          const repeated = afterRepeat(held, request, at)
+          return repeated === held ? [] : [write(repeated)]
+        }
         if ((byOrg.get(orgId)?.size ?? 0) >= maxPerOrg) {
           throw new Fault('KYT_USAGE_LIMIT_EXCEEDED', undefined, { max_allowed: maxPerOrg })
         }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { DAY_MS } from '../../core/time.ts'
+import { DAY_MS, HOUR_MS } from '../../core/time.ts'
 import { RISK_LEVELS, type RiskLevel } from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import type { AddressLabel, FoundExposure, Side } from './search.ts'
@@ -111,15 +111,55 @@ const RESCREEN_MS: Readonly<Record<RiskLevel, number>> = {
   Medium: 7 * DAY_MS,
   Low: 30 * DAY_MS,
 }
-/** How long a transaction that is not there is waited for, and the pause between two looks. */
+/** How long a transaction that is not there is waited for, and screening that fails is tried; the pause between two looks. */
 const MAX_WAIT_MS = 1_800_000
 const RECHECK_MS = 30_000
+/** Pause of a finished record whose next screening met an unexpected error. */
+const RETRY_FINISHED_MS = HOUR_MS
 
 /** Outcome of one screening. */
 export type Screening =
-  | { readonly outcome: 'done'; readonly result: AssessmentResult }
+  | {
+      readonly outcome: 'done'
+      readonly result: AssessmentResult
+      /** When it is worth screening again, as money up to the record's moment is not summed yet; epoch ms. Absent: it is. */
+      readonly againAtMs?: number
+    }
   | { readonly outcome: 'not found' }
+  /** An unexpected error, which may be over at the next try. */
+  | { readonly outcome: 'error' }
   | { readonly outcome: 'failed'; readonly reason: string }
+
+const failureOf = (screening: Exclude<Screening, { readonly outcome: 'done' }>): string => {
+  if (screening.outcome === 'failed') return screening.reason
+  return screening.outcome === 'error' ? 'internal' : 'tx_not_found'
+}
+
+/** Reasons of a failure that a repeated request may change: they stand after half an hour of tries. */
+const REPEATABLE: readonly unknown[] = ['internal', 'tx_not_found']
+
+/**
+ * The record after the same request came again at `nowMs`: pending where it had failed for a reason that may be over; otherwise
+ * itself.
+ */
+export const afterRepeat = (
+  record: RiskAssessment,
+  request: AssessmentRequest,
+  nowMs: number,
+): RiskAssessment => {
+  if (record.status !== 'FAILED' || record.result === null) return record
+  const { reason } = JSON.parse(record.result) as { readonly reason?: unknown }
+  if (!REPEATABLE.includes(reason)) return record
+  return {
+    ...record,
+    status: 'PENDING',
+    // What could not be read is replaced as well.
+    request: JSON.stringify(request),
+    result: null,
+    updated_at: nowMs,
+    next_at: nowMs,
+  }
+}
 
 /** Level of the stored result; undefined before there is one, and where it cannot be read. */
 const storedLevel = ({ status, result }: RiskAssessment): RiskLevel | undefined => {
@@ -134,7 +174,7 @@ const storedLevel = ({ status, result }: RiskAssessment): RiskLevel | undefined 
 
 /**
  * The record after a screening that began with labels of version `labelsVersion`: finished, failed, or waiting for its transaction
- * for up to half an hour. A finished record that cannot be screened any more keeps its result, and is due again after its period.
+ * or for the end of an unexpected error, for up to half an hour since it was asked for, errors with pauses that grow. A result that lacks money which is not summed yet is due when that is. A finished record that cannot be screened any more keeps its result, and is due again after its period.
  */
 export const afterScreening = (
   record: RiskAssessment,
@@ -149,16 +189,24 @@ export const afterScreening = (
       status: 'COMPLETE',
       result: JSON.stringify(result),
       labels_version: result.labelsVersion,
-      next_at: nowMs + RESCREEN_MS[result.level],
+      next_at: Math.min(nowMs + RESCREEN_MS[result.level], screening.againAtMs ?? Infinity),
     }
   }
   // What was found once stays: its transaction may have left the store since.
   const level = storedLevel(record)
-  if (level !== undefined)
-    return { ...changed, labels_version: labelsVersion, next_at: nowMs + RESCREEN_MS[level] }
-  const isOver = screening.outcome === 'failed' || nowMs - record.created_at >= MAX_WAIT_MS
-  if (!isOver) return { ...record, next_at: nowMs + RECHECK_MS }
-  const reason = screening.outcome === 'failed' ? screening.reason : 'tx_not_found'
+  if (level !== undefined) {
+    const pauseMs = screening.outcome === 'error' ? RETRY_FINISHED_MS : RESCREEN_MS[level]
+    return { ...changed, labels_version: labelsVersion, next_at: nowMs + pauseMs }
+  }
+  // Since the registration or its repeat: what is pending is not changed otherwise.
+  const waitedMs = nowMs - record.updated_at
+  const isOver =
+    screening.outcome === 'failed' || record.status !== 'PENDING' || waitedMs >= MAX_WAIT_MS
+  if (!isOver) {
+    const pauseMs = screening.outcome === 'error' ? Math.max(RECHECK_MS, waitedMs) : RECHECK_MS
+    return { ...record, next_at: nowMs + pauseMs }
+  }
+  const reason = failureOf(screening)
   return { ...changed, status: 'FAILED', result: JSON.stringify({ reason }), next_at: 0 }
 }
 

@@ -18,6 +18,8 @@ export interface AssessmentFacts extends Pick<AssessmentResult, 'transfer' | 'lo
   /** Version of the labels that it was begun with. */
   readonly labelsVersion: number
   readonly nowMs: number
+  /** True: transfers that count are not summed yet. */
+  readonly isPartial?: boolean
 }
 
 /** Exposures that a result keeps, gravest first. */
@@ -89,22 +91,23 @@ const exposureReason = (exposure: ScoredExposure | undefined, version: number): 
  * level; of a look-alike that is High also by its exposures it names the look-alike.
  */
 export const assessmentResult = (found: Findings, facts: AssessmentFacts): AssessmentResult => {
-  const { labelsVersion, nowMs, transfer, lookAlikes } = facts
+  const { labelsVersion, nowMs, transfer, lookAlikes, isPartial = false } = facts
   const profile = profileOf(found, nowMs)
   const sorted = found.exposures.toSorted(byGravity)
   const overall = overallScore(sorted)
   const raised = raisedReason(found, profile, lookAlikes)
   const isRaised = raised !== undefined && overall.level !== 'Severe'
   const isNamed = isRaised && (overall.level !== 'High' || lookAlikes.length > 0)
+  const reason = isNamed ? raised : exposureReason(sorted[0], labelsVersion)
   return {
     exposures: sorted.slice(0, MAX_EXPOSURES),
-    truncated: found.truncated || sorted.length > MAX_EXPOSURES,
+    truncated: found.truncated || isPartial || sorted.length > MAX_EXPOSURES,
     ownLabels: found.ownLabels,
     formerLabels: found.formerLabels,
     firstSeenMs: found.firstSeenMs,
     level: isRaised ? 'High' : overall.level,
     score: overall.score,
-    reason: isNamed ? raised : exposureReason(sorted[0], labelsVersion),
+    reason: isPartial ? `${reason}; transfers that are not final yet are missing` : reason,
     labelsVersion,
     engineVersion: RISK_ENGINE_VERSION,
     profile,

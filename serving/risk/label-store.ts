@@ -20,7 +20,8 @@ export interface LabelImport {
   readonly nowMs: number
 }
 
-interface OpenLabel {
+/** A label as it is stored, between two moments; `to_ms` null: still valid. */
+interface StoredLabel {
   readonly chain: string
   readonly address: string
   readonly category: string
@@ -28,6 +29,7 @@ interface OpenLabel {
   readonly confidence: number
   readonly evidence_url: string
   readonly from_ms: number
+  readonly to_ms: number | null
 }
 
 const ROWS_PER_INSERT = 50_000
@@ -37,45 +39,144 @@ const keyOf = ({
   chain,
   address,
   category,
-}: Pick<OpenLabel, 'chain' | 'address' | 'category'>): string => `${chain}/${address}/${category}`
+}: Pick<StoredLabel, 'chain' | 'address' | 'category'>): string => `${chain}/${address}/${category}`
 
 const timeText = (ms: number): string =>
   new Date(ms).toISOString().replace('T', ' ').replace('Z', '')
 
-const rowOf = (label: OpenLabel, source: string, toMs: number | null, version: number) => {
-  const { from_ms, ...fields } = label
+const rowOf = (label: StoredLabel, source: string, version: number) => {
+  const { from_ms, to_ms, ...fields } = label
   return {
     ...fields,
     source,
     version,
     valid_from: timeText(from_ms),
-    valid_to: toMs === null ? null : timeText(toMs),
+    valid_to: to_ms === null ? null : timeText(to_ms),
   }
 }
 
-const openLabels = async (
-  warehouse: Pick<Warehouse, 'query'>,
-  source: string,
-): Promise<ReadonlyMap<string, OpenLabel>> => {
-  const { rows } = await warehouse.query<OpenLabel>({
-    sql: `SELECT chain, address, category, entity, confidence, evidence_url,
-  toFloat64(toUnixTimestamp64Milli(valid_from)) AS from_ms
-FROM address_labels FINAL WHERE source = {source:String} AND valid_to IS NULL`,
-    params: { source },
-  })
-  return new Map(rows.map((row) => [keyOf(row), row]))
+const groupByKey = <Label extends Pick<StoredLabel, 'chain' | 'address' | 'category'>>(
+  labels: readonly Label[],
+): ReadonlyMap<string, readonly Label[]> => {
+  const groups = new Map<string, Label[]>()
+  for (const label of labels) {
+    const same = groups.get(keyOf(label))
+    if (same === undefined) groups.set(keyOf(label), [label])
+    else same.push(label)
+  }
+  return groups
 }
 
-const nextVersion = async (warehouse: Pick<Warehouse, 'query'>): Promise<number> => {
-  const { rows } = await warehouse.query<{ readonly version: number }>({
-    sql: `SELECT toFloat64(greatest((SELECT max(version) FROM label_imports), (SELECT max(version) FROM address_labels))) AS version`,
+/** Every label that the source ever had, those that are over included. */
+const storedLabels = async (
+  warehouse: Pick<Warehouse, 'query'>,
+  source: string,
+): Promise<readonly StoredLabel[]> => {
+  const { rows } = await warehouse.query<StoredLabel>({
+    sql: `SELECT chain, address, category, entity, confidence, evidence_url,
+  toFloat64(toUnixTimestamp64Milli(valid_from)) AS from_ms, toFloat64(toUnixTimestamp64Milli(valid_to)) AS to_ms
+FROM address_labels FINAL WHERE source = {source:String} ORDER BY valid_from`,
+    params: { source },
   })
-  return (rows[0]?.version ?? 0) + 1
+  return rows
+}
+
+/** Versions of labels: of finished imports, of all rows; the same of one source. */
+interface Versions {
+  readonly imported: number
+  readonly written: number
+  readonly source_imported: number
+  readonly source_written: number
+}
+
+const readVersions = async (
+  warehouse: Pick<Warehouse, 'query'>,
+  source: string,
+): Promise<Versions> => {
+  const max = (table: string, filter = ''): string =>
+    `toFloat64((SELECT max(version) FROM ${table} ${filter}))`
+  const own = 'WHERE source = {source:String}'
+  const { rows } = await warehouse.query<Versions>({
+    sql: `SELECT ${max('label_imports')} AS imported, ${max('address_labels')} AS written,
+  ${max('label_imports', own)} AS source_imported, ${max('address_labels', own)} AS source_written`,
+    params: { source },
+  })
+  return rows[0] ?? { imported: 0, written: 0, source_imported: 0, source_written: 0 }
 }
 
 /**
- * Brings the labels of one source to what its list says: new ones begin, those that the list lacks end now. The same list again
- * changes nothing, and neither does a repeat after a crash. Throws `InvalidInput` for an invalid name of a source.
+ * What the list says of one address and category, with the moments that it leaves open: a label without a beginning keeps the one that
+ * is stored, or begins now; one that is over ended at its end and before that is not known.
+ */
+const withMoments = (
+  listed: readonly ListedLabel[],
+  stored: readonly StoredLabel[],
+  nowMs: number,
+): ReadonlyMap<number, StoredLabel> => {
+  const said = new Map<number, StoredLabel>()
+  const say = ({ evidenceUrl, validFromMs, validToMs, ...label }: ListedLabel, from: number) =>
+    said.set(from, { ...label, evidence_url: evidenceUrl, from_ms: from, to_ms: validToMs })
+  const free = (fits: (label: StoredLabel) => boolean): number | undefined =>
+    stored.find((label) => !dated.has(label.from_ms) && fits(label))?.from_ms
+  const dated = new Set(listed.flatMap(({ validFromMs }) => validFromMs ?? []))
+  for (const label of listed) if (label.validFromMs !== null) say(label, label.validFromMs)
+  const undated = listed.filter(({ validFromMs }) => validFromMs === null)
+  const openFrom = free(({ to_ms }) => to_ms === null)
+  for (const label of undated) if (label.validToMs === null) say(label, openFrom ?? nowMs)
+  for (const label of undated) {
+    const end = label.validToMs
+    if (end === null) continue
+    const endedFrom = free(({ from_ms, to_ms }) => to_ms === end && from_ms < end)
+    const isOpenFree = openFrom !== undefined && openFrom < end && !said.has(openFrom)
+    say(label, endedFrom ?? (isOpenFree ? openFrom : end - 1))
+  }
+  return said
+}
+
+const isSame = (one: StoredLabel, other: StoredLabel): boolean =>
+  one.from_ms === other.from_ms &&
+  one.to_ms === other.to_ms &&
+  one.entity === other.entity &&
+  one.confidence === other.confidence &&
+  one.evidence_url === other.evidence_url
+
+/** Labels that must be written so that the stored ones say what the list says. */
+interface Changes {
+  readonly added: readonly StoredLabel[]
+  /** Open labels that end: now where the list lacks them, at once with their beginning where it gives other moments. */
+  readonly closed: readonly StoredLabel[]
+  readonly unchanged: number
+}
+
+const changesOf = (
+  listed: readonly ListedLabel[],
+  stored: readonly StoredLabel[],
+  nowMs: number,
+): Changes => {
+  const groups = groupByKey(stored)
+  const listedGroups = groupByKey(listed)
+  const added: StoredLabel[] = []
+  const closed: StoredLabel[] = []
+  let unchanged = 0
+  for (const [key, labels] of listedGroups) {
+    const known = groups.get(key) ?? []
+    const said = withMoments(labels, known, nowMs)
+    for (const label of said.values()) {
+      if (known.some((each) => isSame(each, label))) unchanged += 1
+      else added.push(label)
+    }
+    const others = known.filter(({ from_ms, to_ms }) => to_ms === null && !said.has(from_ms))
+    closed.push(...others.map((label) => ({ ...label, to_ms: label.from_ms })))
+  }
+  const gone = stored.filter((label) => label.to_ms === null && !listedGroups.has(keyOf(label)))
+  closed.push(...gone.map((label) => ({ ...label, to_ms: nowMs })))
+  return { added, closed, unchanged }
+}
+
+/**
+ * Brings the labels of one source to what its list says: new ones begin, those that the list lacks end now, those of which it says other
+ * moments or words are replaced. The same list again changes nothing; after a crash it completes what was begun, under a version of its
+ * own, so that what was screened meanwhile is screened again. Throws `InvalidInput` for an invalid name of a source.
  */
 export const importLabels = async (
   warehouse: Pick<Warehouse, 'query' | 'insert'>,
@@ -87,32 +188,24 @@ export const importLabels = async (
       'a source name has up to 64 characters of a-z, 0-9, dot, dash and underscore',
     )
   }
-  const known = await openLabels(warehouse, source)
-  const listed = new Set(labels.map(keyOf))
-  const fresh = labels.filter((label) => label.validToMs !== null || !known.has(keyOf(label)))
-  const gone = [...known.values()].filter((label) => !listed.has(keyOf(label)))
-  const version = await nextVersion(warehouse)
-  const rows = [
-    ...fresh.map(({ evidenceUrl, validFromMs, validToMs, ...label }) =>
-      rowOf(
-        {
-          ...label,
-          evidence_url: evidenceUrl,
-          from_ms: validFromMs ?? known.get(keyOf(label))?.from_ms ?? nowMs,
-        },
-        source,
-        validToMs,
-        version,
-      ),
-    ),
-    ...gone.map((label) => rowOf(label, source, nowMs, version)),
-  ]
-  const unchanged = labels.length - fresh.length
-  if (rows.length === 0) return { version: version - 1, added: 0, closed: 0, unchanged }
-  for (let at = 0; at < rows.length; at += ROWS_PER_INSERT) {
-    await warehouse.insert('address_labels', rows.slice(at, at + ROWS_PER_INSERT))
+  const before = await readVersions(warehouse, source)
+  const isInterrupted = before.source_written > before.source_imported
+  const stored = await storedLabels(warehouse, source)
+  const { added, closed, unchanged } = changesOf(labels, stored, nowMs)
+  const counts = { added: added.length, closed: closed.length }
+  const changed = [...added, ...closed]
+  if (changed.length === 0 && !isInterrupted)
+    return { version: before.imported, ...counts, unchanged }
+  const written = Math.max(before.imported, before.written) + 1
+  for (let at = 0; at < changed.length; at += ROWS_PER_INSERT) {
+    const rows = changed.slice(at, at + ROWS_PER_INSERT)
+    await warehouse.insert(
+      'address_labels',
+      rows.map((label) => rowOf(label, source, written)),
+    )
   }
-  const counts = { added: fresh.length, closed: gone.length }
+  // After the rows: an import that ended meanwhile has been seen by screenings, without the rows of this one.
+  const version = Math.max(written, (await readVersions(warehouse, source)).imported + 1)
   const imported_at = timeText(nowMs)
   await warehouse.insert('label_imports', [{ version, source, format, ...counts, imported_at }])
   return { version, ...counts, unchanged }

@@ -1,20 +1,16 @@
 import { storedAddress } from '../../core/addresses.ts'
 import { formatUnits } from '../../core/amounts.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
+import { MINUTE_MS } from '../../core/time.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import { SEARCH_BOUNDS, type SearchBounds } from '../../schemas/risk.ts'
 import {
+  edgesEndQuery,
   labelsVersionQuery,
   type TransferRow,
   transactionTransfersQuery,
 } from '../queries/risk-graph.ts'
-import type {
-  AssessmentRequest,
-  AssessmentResult,
-  FoundTransfer,
-  ScoredExposure,
-  Screening,
-} from './assessment.ts'
+import type { AssessmentRequest, FoundTransfer, ScoredExposure, Screening } from './assessment.ts'
 import { type AssessmentFacts, assessmentResult, type Findings, mergeFindings } from './findings.ts'
 import { createGraphReader } from './graph-reader.ts'
 import { type Subject, scoreExposure } from './score.ts'
@@ -31,6 +27,27 @@ export interface ScreenDeps {
 export const readLabelsVersion = async (warehouse: Pick<Warehouse, 'query'>): Promise<number> => {
   const { rows } = await warehouse.query<{ readonly version: number }>(labelsVersionQuery())
   return rows[0]?.version ?? 0
+}
+
+/** Least pause before a result that lacks money is made again; after that, this part of the time since the record's moment. */
+const MIN_AGAIN_MS = 60_000
+const AGAIN_PART = 0.25
+
+/**
+ * When all transfers up to `momentMs` are likely to be summed: sums are as far behind the clock as they are now. Epoch ms; null: they
+ * are summed. Answers later the longer sums stand still.
+ */
+const whenSummed = async (
+  { warehouse, nowMs }: ScreenDeps,
+  chain: string,
+  momentMs: number,
+): Promise<number | null> => {
+  const { rows } = await warehouse.query<{ readonly summed: number }>(edgesEndQuery(chain))
+  const missingMs =
+    Math.floor(momentMs / MINUTE_MS + 1) * MINUTE_MS - (rows[0]?.summed ?? 0) * 1_000
+  if (missingMs <= 0) return null
+  const waitedMs = nowMs() - momentMs
+  return nowMs() + Math.max(MIN_AGAIN_MS, missingMs, Math.ceil(waitedMs * AGAIN_PART))
 }
 
 /** One address on one chain, or the other side of one transfer. */
@@ -106,16 +123,29 @@ const examine = async (
   }
 }
 
+/** Money up to that moment counts, epoch ms. Absent: what is summed is enough. */
+interface AssessedMoment {
+  readonly momentMs?: number | undefined
+}
+
 const assess = async (
   deps: ScreenDeps,
   parts: readonly ScreeningTarget[],
-  { transfer = null, lookAlikes = [] }: Partial<AssessmentFacts> = {},
-): Promise<AssessmentResult> => {
+  { momentMs, transfer = null, lookAlikes = [] }: AssessedMoment & Partial<AssessmentFacts>,
+): Promise<Screening> => {
   const labelsVersion = await readLabelsVersion(deps.warehouse)
   const each: Findings[] = []
-  for (const part of parts) each.push(await examine(deps, part))
-  const facts = { labelsVersion, nowMs: deps.nowMs(), transfer, lookAlikes }
-  return assessmentResult(mergeFindings(each), facts)
+  const ends: number[] = []
+  for (const part of parts) {
+    // Read before the sums: what is summed meanwhile is looked at once more, not missed.
+    const end = momentMs === undefined ? null : await whenSummed(deps, part.chain, momentMs)
+    if (end !== null) ends.push(end)
+    each.push(await examine(deps, part))
+  }
+  const isPartial = ends.length > 0
+  const facts = { labelsVersion, nowMs: deps.nowMs(), transfer, lookAlikes, isPartial }
+  const result = assessmentResult(mergeFindings(each), facts)
+  return { outcome: 'done', result, ...(isPartial && { againAtMs: Math.min(...ends) }) }
 }
 
 const BOTH_SIDES = ['received', 'sent'] as const
@@ -169,14 +199,18 @@ const screenTransfer = async (
     untilMs: direction === 'received' ? transfer.timeMs : deps.nowMs(),
     usd,
   }
-  return { outcome: 'done', result: await assess(deps, [target], { transfer }) }
+  return assess(deps, [target], { transfer, momentMs: transfer.timeMs })
 }
 
-/** Screens what a record asks for. `lookAlikes`: addresses of the organization that the target imitates. */
+/**
+ * Screens what a record asks for. `lookAlikes`: addresses of the organization that the target imitates. `askedMs`: when an address or
+ * a withdrawal was asked about, epoch ms; money that moved until then and is not summed yet makes the result partial.
+ */
 export const screen = async (
   deps: ScreenDeps,
   request: AssessmentRequest,
   lookAlikes: readonly string[],
+  askedMs?: number,
 ): Promise<Screening> => {
   if (request.kind === 'transfer') return screenTransfer(deps, request)
   const chains = request.kind === 'address' ? request.chains : [request.chain]
@@ -191,5 +225,5 @@ export const screen = async (
       usd: null,
     }),
   )
-  return { outcome: 'done', result: await assess(deps, parts, { lookAlikes }) }
+  return assess(deps, parts, { lookAlikes, momentMs: askedMs })
 }

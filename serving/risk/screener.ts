@@ -23,15 +23,19 @@ export interface ScreenerDeps extends ScreenDeps {
   readonly log: Logger
 }
 
-/** What a withdrawal was asked with; nothing for another kind, and for a record that cannot be read. */
-const withdrawalOf = ({ kind, request }: RiskAssessment) => {
-  if (kind !== 'withdrawal') return []
+/** What a record asks for; undefined where it cannot be read. */
+const requestOf = ({ request }: RiskAssessment): AssessmentRequest | undefined => {
   try {
-    const asked = JSON.parse(request) as AssessmentRequest
-    return asked.kind === 'withdrawal' ? [asked] : []
+    return JSON.parse(request)
   } catch {
-    return []
+    return undefined
   }
+}
+
+/** What a withdrawal was asked with; nothing for another kind, and for a record that cannot be read. */
+const withdrawalOf = (record: RiskAssessment) => {
+  const asked = record.kind === 'withdrawal' ? requestOf(record) : undefined
+  return asked?.kind === 'withdrawal' ? [asked] : []
 }
 
 /** Earlier targets of the organization's withdrawals on the chain. */
@@ -47,12 +51,13 @@ const earlierTargets = (
     .flatMap((request) => (request.chain === chain ? [request.address] : []))
 
 const screenRecord = async (deps: ScreenerDeps, record: RiskAssessment): Promise<Screening> => {
-  const request = JSON.parse(record.request) as AssessmentRequest
+  const request = requestOf(record)
+  if (request === undefined) return { outcome: 'failed', reason: 'internal' }
   const lookAlikes =
     request.kind === 'withdrawal'
       ? lookAlikesOf(request.address, earlierTargets(deps.store, record, request.chain))
       : []
-  return screen(deps, request, lookAlikes)
+  return screen(deps, request, lookAlikes, record.created_at)
 }
 
 const isPassing = (error: unknown): boolean =>
@@ -83,7 +88,7 @@ const screenAndStore = async (
     const screening = await screenRecord(deps, record).catch((error: unknown): Screening => {
       if (isPassing(error)) throw error
       log.error({ err: error, id: record.id }, 'risk screening failed')
-      return { outcome: 'failed', reason: 'internal' }
+      return { outcome: 'error' }
     })
     await store.change(record, (known) =>
       afterScreening(known, screening, { nowMs: nowMs(), labelsVersion }),

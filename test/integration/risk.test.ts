@@ -123,7 +123,7 @@ test('transfer sums of a minute are replaced when they are computed again', asyn
   await api.warehouse.insert('eth_transfers', [
     { ...transferRow(['N', 'P', 70], 58), block_time: START_MS + 58 * 60_000 },
   ])
-  assert.equal(await runTransferEdges(api.warehouse, 'eth', 2), (START_MS + 3_720_000) / 1_000)
+  assert.equal(await runTransferEdges(api.warehouse, 'eth', 2), (START_MS + 59 * 60_000) / 1_000)
   assert.equal((await sums()).length, first.length + 2)
   assert.deepEqual(
     (await sums()).filter((row) =>

@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import type { RiskLevel } from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import {
+  type AssessmentRequest,
   type AssessmentResult,
+  afterRepeat,
   afterScreening,
   isDue,
   type Screening,
@@ -35,6 +37,8 @@ const done = (level: RiskLevel, labelsVersion = VERSION): Screening => {
   }
   return { outcome: 'done', result }
 }
+const REQUEST: AssessmentRequest = { kind: 'address', address: 'an address', chains: ['eth'] }
+const ERROR: Screening = { outcome: 'error' }
 const NOT_FOUND: Screening = { outcome: 'not found' }
 const failed = (reason: string): Screening => ({ outcome: 'failed', reason })
 
@@ -99,6 +103,51 @@ test('a transaction that is not there is looked for every 30 seconds for half an
   const late = after(early, NOT_FOUND, START_MS + 30 * MINUTE_MS)
   assert.deepEqual([late.status, late.result], ['FAILED', '{"reason":"tx_not_found"}'])
   assert.equal(isDue(late, VERSION + 1, START_MS + 400 * DAY_MS), false)
+})
+
+test('an unexpected error is tried again with growing pauses for half an hour, then the record fails', () => {
+  let record = PENDING
+  let nowMs = START_MS
+  const pauses: number[] = []
+  while (record.status === 'PENDING' && pauses.length < 20) {
+    record = after(record, ERROR, nowMs)
+    pauses.push(record.next_at - nowMs)
+    nowMs = record.next_at
+  }
+  assert.deepEqual([record.status, record.result], ['FAILED', '{"reason":"internal"}'])
+  const seconds = pauses.slice(0, -1).map((ms) => ms / 1_000)
+  assert.deepEqual(seconds, [30, 30, 60, 120, 240, 480, 960])
+  assert.equal(record.updated_at - START_MS, 32 * MINUTE_MS)
+})
+
+test('a finished record whose next screening meets an unexpected error keeps its result and is tried after an hour', () => {
+  const record = after(PENDING, done('Low'))
+  const again = after(record, ERROR, START_MS + MINUTE_MS, VERSION + 1)
+  assert.deepEqual([again.status, again.result], ['COMPLETE', record.result])
+  assert.equal(isDue(again, VERSION + 1, START_MS + 61 * MINUTE_MS - 1), false)
+  assert.equal(isDue(again, VERSION + 1, START_MS + 61 * MINUTE_MS), true)
+})
+
+test('the same request makes a failed record pending for another half an hour, where that can help', () => {
+  const laterMs = START_MS + DAY_MS
+  for (const screening of [NOT_FOUND, ERROR, failed('internal')]) {
+    const record = after(PENDING, screening, START_MS + 30 * MINUTE_MS)
+    assert.equal(record.status, 'FAILED')
+    const repeated = afterRepeat(record, REQUEST, laterMs)
+    assert.deepEqual(
+      [repeated.status, repeated.result, repeated.id, repeated.created_at],
+      ['PENDING', null, record.id, START_MS],
+    )
+    assert.equal(isDue(repeated, VERSION, laterMs), true)
+    assert.equal(after(repeated, NOT_FOUND, laterMs + 29 * MINUTE_MS).status, 'PENDING')
+    assert.equal(after(repeated, NOT_FOUND, laterMs + 30 * MINUTE_MS).status, 'FAILED')
+  }
+  for (const record of [
+    PENDING,
+    after(PENDING, done('Low')),
+    after(PENDING, failed('ambiguous_reference')),
+  ])
+    assert.equal(afterRepeat(record, REQUEST, laterMs), record)
 })
 
 test('a reference that fits several transfers fails at once', () => {

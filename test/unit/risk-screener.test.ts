@@ -113,6 +113,38 @@ test('a record that cannot be read fails, and neither the ones behind it nor wit
   })
 })
 
+test('a failed record is screened when its request comes again', async () => {
+  await withScreening({ scan: 2 }, async ({ store, start }) => {
+    const record = await store.register('a', request(1))
+    await store.change(record, (known) => ({
+      ...known,
+      status: 'FAILED',
+      request: '{',
+      result: '{"reason":"internal"}',
+      next_at: 0,
+    }))
+    const repeated = await store.register('a', request(1))
+    assert.deepEqual([repeated.id, repeated.status], [record.id, 'PENDING'])
+    start()
+    await until(() => store.get('a', record.id)?.status === 'COMPLETE', 'the record is screened')
+  })
+})
+
+test('a record whose screening meets an unexpected error stays pending and is tried later', async () => {
+  const answer: Answer = async (query) => {
+    if (addressIn(query) !== undefined) throw new TypeError('a defect')
+    return []
+  }
+  await withScreening({ scan: 2, answer }, async ({ store, start }) => {
+    const record = await store.register('a', request(1))
+    start()
+    const nextAt = () => store.get('a', record.id)?.next_at ?? 0
+    await until(() => nextAt() > record.next_at, 'the record was tried')
+    assert.equal(store.get('a', record.id)?.status, 'PENDING')
+    assert.ok(nextAt() >= record.next_at + 30_000)
+  })
+})
+
 /** The address that a statement is about; undefined: of labels in general. */
 const addressIn = ({ params }: Query): string | undefined =>
   (params?.address as string | undefined) ?? (params?.addresses as string[] | undefined)?.[0]

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Warehouse } from '../../../core/clickhouse/client.ts'
-import { DAY_MS } from '../../../core/time.ts'
+import { DAY_MS, MINUTE_MS } from '../../../core/time.ts'
 import { importLabels } from '../../../serving/risk/label-store.ts'
 import { callApi, startApi, type TestApi } from '../api-stack.ts'
 import {
@@ -119,6 +119,12 @@ const fill = async (warehouse: Warehouse): Promise<void> => {
     validToMs: null,
   }))
   await importLabels(warehouse, { source: 'drill', format: 'csv', labels, nowMs: startMs })
+  // What a finalizer writes when it has summed everything.
+  const summedTo = Math.floor(Date.now() / MINUTE_MS) * (MINUTE_MS / 1_000)
+  await warehouse.insert(`${CHAIN}_chain_state`, [
+    { key: 'final', final_slot: 1, final_time: summedTo * 1_000, hot_from: 0, seq: 1, _ver: 1 },
+    { key: 'edges', final_slot: 0, final_time: 0, hot_from: summedTo, seq: 0, _ver: summedTo },
+  ])
 }
 
 /** What a question is registered with, and where its answer is. */

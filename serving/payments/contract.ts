@@ -111,8 +111,12 @@ export interface WellFormedPayment extends Authorization, PresentedPayment {
   readonly signature: string
 }
 
-/** A payment whose times and signature are good too. */
-export type VerifiedPayment = WellFormedPayment
+declare const IS_VERIFIED: unique symbol
+
+/** A payment whose times and signature are good too. Only `verifyExactEvm` and `verifyExactSvm` make one: nothing else is settled. */
+export interface VerifiedPayment extends WellFormedPayment {
+  readonly [IS_VERIFIED]: true
+}
 
 /** How a payment is checked. */
 export interface PaymentCheck {

@@ -141,7 +141,7 @@ export type SettlementOutcome =
   | { readonly transaction: string }
   | { readonly problem: string; readonly isFinal: boolean }
 
-/** Payments under way at once in a process; each holds an answer, and may wait for its turn to be sent. */
+/** Payments that are verified and not settled at once in a process; each holds an answer, and may wait for its turn to be sent. */
 export const MAX_OPEN_PAYMENTS = 256
 
 /** Checks payments against the chain and makes them. It never throws for a payment: what goes wrong is a problem. */

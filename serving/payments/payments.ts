@@ -6,19 +6,19 @@ import type { Metrics } from '../../core/ops/metrics.ts'
 import type { PaymentNetworkName } from '../../schemas/payment-networks.ts'
 import type { Payment } from '../../schemas/wire.ts'
 import { createSignatureLimit } from '../auth/signature-limit.ts'
-import {
-  type Authorization,
-  type Facilitator,
-  MAX_OPEN_PAYMENTS,
-  type Offer,
-  type PaymentProblem,
-  type PresentedPayment,
-  type VerifiedPayment,
-  type WellFormedPayment,
+import type {
+  Authorization,
+  Facilitator,
+  Offer,
+  PaymentProblem,
+  PresentedPayment,
+  VerifiedPayment,
+  WellFormedPayment,
 } from './contract.ts'
 import { identifyPayment, readExact, verifyExact } from './exact.ts'
 import { createOpenAmounts } from './open-amounts.ts'
 import type { PaymentLog, PaymentRow } from './payment-log.ts'
+import { createPaymentPlaces } from './payment-places.ts'
 import { createUnpaidCalls, type UnpaidCaller } from './unpaid-calls.ts'
 
 /** Wrong signatures that one address may show in a second: each costs a millisecond of computing. */
@@ -89,8 +89,8 @@ export interface Payments {
   problemOf(presented: PresentedPayment): PaymentProblem | undefined
   /**
    * Verifies a payment and holds its nonce. Throws `Fault` SERVER_BUSY where too many are under way, CONCURRENCY_LIMIT where
-   * too many of its payer are, RATE_LIMIT where its address has shown too many wrong signatures, or it or the payer has made too
-   * many calls that were not paid, DATABASE_ERROR while the log cannot be followed.
+   * too many of its payer are, or too many of its address are being verified, RATE_LIMIT where its address has shown too many wrong
+   * signatures, or it or the payer has made too many calls that were not paid, DATABASE_ERROR while the log cannot be followed.
    */
   start(call: PaidCall): Promise<StartedPayment>
   /** Whether a payment is under way in this process, by its name on the log. */
@@ -164,11 +164,12 @@ export const createPayments = (deps: PaymentsDeps): Payments => {
         metrics.payments.inc({ outcome: 'replayed' })
         return { kind: 'paid', id, payer: payment.from, transaction: row.transaction, answer }
       }
-      const { openRaw, end } = holds.add(id, paid, payment)
       const facilitator = deps.facilitatorOf(paid.offer.network)
+      const { openRaw, place, end } = holds.add(id, paid, payment)
       const problem = row ? undefined : await verifySafely(facilitator, { payment, openRaw }, deps)
-      if (problem !== undefined) {
-        end({ isFree: true, isUndecided: false })
+      if (problem !== undefined || !place.open()) {
+        end({ isFree: true, isUndecided: row !== undefined })
+        if (problem === undefined) throw new Fault('SERVER_BUSY')
         return refuse(problem, payment.from)
       }
       const given = { id, paid, payment, row, end }
@@ -190,11 +191,12 @@ const createHolds = (nowMs: () => number) => {
   const calls = new Map<string, string>()
   const amounts = createOpenAmounts(nowMs)
   const unpaid = createUnpaidCalls(nowMs)
+  const places = createPaymentPlaces()
   return {
     callOf: (id: string): string | undefined => calls.get(id),
-    /** Throws `Fault` where there are too many. `openRaw`: what the payer has open, this payment included. */
+    /** Throws `Fault` where there are too many. `openRaw`: what the payer has open, this payment included; `place`: where it is verified. */
     add: (id: string, { call, address }: PaidCall, payment: VerifiedPayment) => {
-      if (calls.size >= MAX_OPEN_PAYMENTS) throw new Fault('SERVER_BUSY')
+      places.check(address)
       const caller: UnpaidCaller = { payer: payment.from, address }
       unpaid.take(caller)
       const openRaw = amounts.add(id, payment)
@@ -203,12 +205,14 @@ const createHolds = (nowMs: () => number) => {
         throw new Fault('CONCURRENCY_LIMIT', 'Too many payments of the payer are under way')
       }
       calls.set(id, call)
+      const place = places.take(address)
       const end = ({ isFree, isUndecided }: HoldEnd): void => {
         calls.delete(id)
         amounts.end(id, payment, isUndecided)
+        place.leave()
         if (isFree) unpaid.giveBack(caller)
       }
-      return { openRaw, end }
+      return { openRaw, place, end }
     },
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
 import { test } from 'node:test'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { Fault } from '../../core/errors.ts'
@@ -11,6 +12,7 @@ import type { OpenPayment, PaidCall, StartedPayment } from '../../serving/paymen
 import { createPayments } from '../../serving/payments/payments.ts'
 import { transferOf } from '../../serving/payments/plan-sales.ts'
 import { type PaymentChanges, signPayment } from '../support/payments.ts'
+import { until } from '../support/until.ts'
 
 const PAYEE = '0x00000000000000000000000000000000000000AA'
 const OFFER = {
@@ -45,10 +47,15 @@ const newCall = async (
 const openPayments = ({
   balanceRaw = 1_000_000n,
   settle = async () => ({ transaction: '0x1' }) as SettlementOutcome,
+  /** Resolves when the chain answers about a payment of an address. */
+  answered = async (_from: string): Promise<unknown> => undefined,
 } = {}) => {
   const clock = { ms: Date.now() }
   const facilitator: Facilitator = {
-    verify: async (_, openRaw) => (openRaw > balanceRaw ? 'insufficient_funds' : undefined),
+    verify: async ({ from }, openRaw) => {
+      await answered(from)
+      return openRaw > balanceRaw ? 'insufficient_funds' : undefined
+    },
     settle,
     lookUp: async () => 'unused',
     close: async () => undefined,
@@ -124,6 +131,45 @@ test('one payer has a bounded number of payments under way', async () => {
   assert.equal(outcomes.filter((each) => typeof each !== 'string').length, 16)
   assert.equal(outcomes.filter((each) => each === 'CONCURRENCY_LIMIT').length, 4)
   opened(await startedAs(payments.start(await newCall(newAccount()))))
+})
+
+test('payments of random keys from three addresses keep out no client that pays', async () => {
+  const gate = new EventEmitter()
+  const chainAnswer = once(gate, 'open')
+  const client = newAccount()
+  const { payments } = openPayments({
+    answered: async (from) => {
+      if (from !== client.address.toLowerCase()) await chainAnswer
+    },
+  })
+  const flood: Promise<unknown>[] = []
+  const outcomes: (OpenPayment | string)[] = []
+  for (let sent = 0; sent < 300; sent += 1) {
+    const call = await newCall(newAccount(), { address: `192.0.2.${sent % 3}` })
+    flood.push(startedAs(payments.start(call)).then((each) => outcomes.push(each)))
+  }
+  const paying = await newCall(client, { address: '198.51.100.1' })
+  opened(await startedAs(payments.start(paying)))
+  await until(() => outcomes.length >= 300 - 3 * 16, 'the others are refused')
+  assert.deepEqual(new Set(outcomes), new Set(['CONCURRENCY_LIMIT']))
+  gate.emit('open')
+  await Promise.all(flood)
+  assert.equal(outcomes.filter((each) => typeof each !== 'string').length, 3 * 16)
+  const more = await newCall(newAccount(), { address: '192.0.2.0' })
+  opened(await startedAs(payments.start(more)))
+})
+
+test('a process holds a bounded number of verified payments', async () => {
+  const { payments } = openPayments()
+  const open: OpenPayment[] = []
+  for (let place = 0; place < 256; place += 1) {
+    const call = await newCall(newAccount(), { address: `192.0.2.${place}` })
+    open.push(opened(await startedAs(payments.start(call))))
+  }
+  const late = await newCall(newAccount(), { address: '198.51.100.1' })
+  assert.equal(await startedAs(payments.start(late)), 'SERVER_BUSY')
+  open[0]?.release()
+  opened(await startedAs(payments.start(late)))
 })
 
 test('calls that give their payment back are limited per payer, paid ones are not', async () => {

@@ -18,7 +18,7 @@ import type {
 import { identifyPayment, readExact, verifyExact } from './exact.ts'
 import { createOpenAmounts } from './open-amounts.ts'
 import type { PaymentLog, PaymentRow } from './payment-log.ts'
-import { createPaymentPlaces } from './payment-places.ts'
+import { createPaymentPlaces, type PaymentPlace } from './payment-places.ts'
 import { createUnpaidCalls, type UnpaidCaller } from './unpaid-calls.ts'
 
 /** Wrong signatures that one address may show in a second: each costs a millisecond of computing. */
@@ -56,6 +56,9 @@ export interface OpenPayment {
   release(isFree?: boolean): void
 }
 
+/** Reason in the details of `Fault` FORBIDDEN where the payer is labelled as a severe risk. */
+export const SEVERE_PAYER = 'payer_severe_risk'
+
 /** Why a payment was not made. */
 export interface PaymentFailure {
   readonly problem: string
@@ -90,7 +93,8 @@ export interface Payments {
   /**
    * Verifies a payment and holds its nonce. Throws `Fault` SERVER_BUSY where too many are under way, CONCURRENCY_LIMIT where
    * too many of its payer are, or too many of its address are being verified, RATE_LIMIT where its address has shown too many wrong
-   * signatures, or it or the payer has made too many calls that were not paid, DATABASE_ERROR while the log cannot be followed.
+   * signatures, or it or the payer has made too many calls that were not paid, FORBIDDEN with reason `SEVERE_PAYER` where the
+   * payer is labelled as a severe risk, DATABASE_ERROR while the log cannot be followed; `Outage` while labels cannot be read.
    */
   start(call: PaidCall): Promise<StartedPayment>
   /** Whether a payment is under way in this process, by its name on the log. */
@@ -100,6 +104,8 @@ export interface Payments {
 /** What payments work with. */
 export interface PaymentsDeps {
   readonly facilitatorOf: (network: PaymentNetworkName) => Facilitator
+  /** Whether an address is labelled as a severe risk: it cannot pay. Throws `Outage` while labels cannot be read. */
+  readonly hasSevereLabel: (address: string) => Promise<boolean>
   readonly paymentLog: Pick<PaymentLog, 'find' | 'bodyOf' | 'put' | 'drop' | 'isFresh'>
   readonly metrics: Pick<Metrics, 'payments'>
   readonly nowMs: () => number
@@ -165,14 +171,10 @@ export const createPayments = (deps: PaymentsDeps): Payments => {
         return { kind: 'paid', id, payer: payment.from, transaction: row.transaction, answer }
       }
       const facilitator = deps.facilitatorOf(paid.offer.network)
-      const { openRaw, place, end } = holds.add(id, paid, payment)
-      const problem = row ? undefined : await verifySafely(facilitator, { payment, openRaw }, deps)
-      if (problem !== undefined || !place.open()) {
-        end({ isFree: true, isUndecided: row !== undefined })
-        if (problem === undefined) throw new Fault('SERVER_BUSY')
-        return refuse(problem, payment.from)
-      }
-      const given = { id, paid, payment, row, end }
+      const hold = holds.add(id, paid, payment)
+      const given = { id, paid, payment, row, end: hold.end }
+      const problem = await admit({ ...deps, facilitator }, given, hold)
+      if (problem !== undefined) return refuse(problem, payment.from)
       return { kind: 'open', payment: openPayment({ ...deps, facilitator }, given) }
     },
   }
@@ -233,6 +235,33 @@ const problemOfUse = (
   if (heldFor !== undefined)
     return heldFor === call ? 'duplicate_settlement' : 'invalid_transaction_state'
   return row !== undefined && row.call !== call ? 'invalid_transaction_state' : undefined
+}
+
+/**
+ * Verifies a held payment and looks at the labels of its payer; an earlier try of the payment was both. Answers why it is refused, and ends
+ * the hold then. Throws `Fault` FORBIDDEN, and SERVER_BUSY where no place is left.
+ */
+const admit = async (
+  deps: PaymentsDeps & { readonly facilitator: Facilitator },
+  { payment, row, end }: HeldPayment,
+  { openRaw, place }: { readonly openRaw: bigint; readonly place: PaymentPlace },
+): Promise<string | undefined> => {
+  let isAdmitted = false
+  try {
+    if (row === undefined) {
+      const problem = await verifySafely(deps.facilitator, { payment, openRaw }, deps)
+      if (problem !== undefined) return problem
+      if (await deps.hasSevereLabel(payment.from)) {
+        deps.metrics.payments.inc({ outcome: 'refused' })
+        throw new Fault('FORBIDDEN', 'The payer cannot pay here', { reason: SEVERE_PAYER })
+      }
+    }
+    if (!place.open()) throw new Fault('SERVER_BUSY')
+    isAdmitted = true
+    return undefined
+  } finally {
+    if (!isAdmitted) end({ isFree: true, isUndecided: row !== undefined })
+  }
 }
 
 const verifySafely = async (

@@ -49,6 +49,7 @@ const openPayments = ({
   settle = async () => ({ transaction: '0x1' }) as SettlementOutcome,
   /** Resolves when the chain answers about a payment of an address. */
   answered = async (_from: string): Promise<unknown> => undefined,
+  hasSevereLabel = async (_address: string): Promise<boolean> => false,
 } = {}) => {
   const clock = { ms: Date.now() }
   const facilitator: Facilitator = {
@@ -63,6 +64,7 @@ const openPayments = ({
   const rows = new Map<string, Payment>()
   const payments = createPayments({
     facilitatorOf: () => facilitator,
+    hasSevereLabel,
     paymentLog: {
       find: (id) => rows.get(id),
       bodyOf: (id) => rows.get(id)?.body,
@@ -157,6 +159,28 @@ test('payments of random keys from three addresses keep out no client that pays'
   assert.equal(outcomes.filter((each) => typeof each !== 'string').length, 3 * 16)
   const more = await newCall(newAccount(), { address: '192.0.2.0' })
   opened(await startedAs(payments.start(more)))
+})
+
+test('a payer with a severe label is refused before anything is settled, and takes no place', async () => {
+  const labelled = newAccount()
+  let settled = 0
+  const { payments } = openPayments({
+    hasSevereLabel: async (address) => address === labelled.address.toLowerCase(),
+    settle: async () => {
+      settled += 1
+      return { transaction: '0x1' }
+    },
+  })
+  for (let time = 0; time < 40; time += 1) {
+    const start = payments.start(await newCall(labelled))
+    await assert.rejects(start, ({ status, details }: Fault) => {
+      assert.deepEqual([status, details], [403, { reason: 'payer_severe_risk' }])
+      return true
+    })
+  }
+  const open = opened(await startedAs(payments.start(await newCall(newAccount()))))
+  assert.ok('transaction' in (await open.settle()))
+  assert.equal(settled, 1)
 })
 
 test('a process holds a bounded number of verified payments', async () => {

@@ -2,13 +2,17 @@
 
 import { CHAINS, type ChainRow } from './chains.ts'
 
+/** Decimals of every token that pays: one price in base units holds on all networks. */
+export const PAYMENT_DECIMALS = 6
+
 /** A network of the EVM whose token moves by signed authorizations (EIP-3009). */
 export interface EvmPaymentNetwork {
   readonly vm: 'evm'
   /** EIP-155 id; version 2 of x402 names the network `eip155:<id>`. */
   readonly chainId: number
-  /** The token that pays, as its deployer writes it. Six decimals: a thousand base units are a tenth of a cent. */
+  /** The token that pays, as its deployer writes it. */
   readonly asset: `0x${string}`
+  readonly decimals: typeof PAYMENT_DECIMALS
   /** Domain under which authorizations of the token are signed. Source: `name()` and `version()` of the token (EIP-712, EIP-3009). */
   readonly domain: { readonly name: string; readonly version: string }
   /** Its tokens are worth nothing. */
@@ -22,8 +26,7 @@ export interface SvmPaymentNetwork {
   readonly genesis: string
   /** Mint of the token that pays. */
   readonly asset: string
-  /** Six, as on the networks of the EVM: prices are in the same base units. */
-  readonly decimals: 6
+  readonly decimals: typeof PAYMENT_DECIMALS
   /** Program that the mint belongs to. */
   readonly tokenProgram: string
   readonly isTest: boolean
@@ -37,6 +40,7 @@ export const PAYMENT_NETWORKS = {
     vm: 'evm',
     chainId: 8_453,
     asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+    decimals: PAYMENT_DECIMALS,
     domain: { name: 'USD Coin', version: '2' },
     isTest: false,
   },
@@ -44,6 +48,7 @@ export const PAYMENT_NETWORKS = {
     vm: 'evm',
     chainId: 84_532,
     asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+    decimals: PAYMENT_DECIMALS,
     domain: { name: 'USDC', version: '2' },
     isTest: true,
   },
@@ -51,6 +56,7 @@ export const PAYMENT_NETWORKS = {
     vm: 'evm',
     chainId: 43_114,
     asset: '0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E',
+    decimals: PAYMENT_DECIMALS,
     domain: { name: 'USD Coin', version: '2' },
     isTest: false,
   },
@@ -58,6 +64,7 @@ export const PAYMENT_NETWORKS = {
     vm: 'evm',
     chainId: 137,
     asset: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
+    decimals: PAYMENT_DECIMALS,
     domain: { name: 'USD Coin', version: '2' },
     isTest: false,
   },
@@ -65,7 +72,7 @@ export const PAYMENT_NETWORKS = {
     vm: 'svm',
     genesis: '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
     asset: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
-    decimals: 6,
+    decimals: PAYMENT_DECIMALS,
     tokenProgram: TOKEN_PROGRAM,
     isTest: false,
   },
@@ -73,7 +80,7 @@ export const PAYMENT_NETWORKS = {
     vm: 'svm',
     genesis: 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
     asset: '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU',
-    decimals: 6,
+    decimals: PAYMENT_DECIMALS,
     tokenProgram: TOKEN_PROGRAM,
     isTest: true,
   },

@@ -42,6 +42,7 @@ import { type PayPerCallDeps, startPayPerCall } from '../../serving/payments/sta
 import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
 import { createAdmission } from '../../serving/realtime/admission.ts'
 import { startRealtimeServer } from '../../serving/realtime/server.ts'
+import { createSevereLabelCheck } from '../../serving/risk/severe-labels.ts'
 import type { Infra, LogInfra } from './infra.ts'
 import { nodeUrls } from './node-source.ts'
 import { publicUrls } from './public-urls.ts'
@@ -189,7 +190,7 @@ export const startServing = async (
   const meter = createMeter({ nowMs, usage: usage.totals })
   const payPerCall = await startPayments(
     deps,
-    { bus, codec, signer, organizations, usedMilli: usage.totals.used },
+    { bus, codec, warehouse, signer, organizations, usedMilli: usage.totals.used },
     () => urls.baseUrl,
   )
   const counted = countRejectedReads(warehouse, metrics, 'freshness')
@@ -321,11 +322,18 @@ const openWalletNodes = ({ config, chains, metrics, log, lifecycle }: ServiceDep
 /** Calls that are paid for one by one, where that is on. */
 const startPayments = async (
   deps: ServiceDeps,
-  parts: Pick<PayPerCallDeps, 'bus' | 'codec' | 'signer' | 'organizations' | 'usedMilli'>,
+  {
+    warehouse,
+    ...parts
+  }: Pick<Infra, 'warehouse'> &
+    Pick<PayPerCallDeps, 'bus' | 'codec' | 'signer' | 'organizations' | 'usedMilli'>,
   baseUrl: () => string,
 ): Promise<Awaited<ReturnType<typeof startPayPerCall>>> => {
   const log = deps.log.child({ role: 'serve' })
-  const running = await startPayPerCall({ ...deps, log, ...parts, nowMs: Date.now }, baseUrl)
+  const nowMs = Date.now
+  const labels = countRejectedReads(warehouse, deps.metrics, 'risk')
+  const hasSevereLabel = createSevereLabelCheck(labels, nowMs)
+  const running = await startPayPerCall({ ...deps, log, ...parts, hasSevereLabel, nowMs }, baseUrl)
   if (running) deps.lifecycle.add(lifecyclePart('payments', running))
   return running
 }

@@ -39,6 +39,9 @@ export interface RequestPayment {
   isSettled?: boolean
 }
 
+/** Where plans are bought, and what they cost. */
+export const PLAN_PATHS = { purchase: '/x402/purchase', pricing: '/x402/pricing' } as const
+
 /** Payment terms; `problem`: why a payment was rejected. */
 export interface Terms {
   readonly offers: readonly Offer[]
@@ -86,7 +89,12 @@ export const paymentRequired = (
   const milliUnits = payableMilliUnits(request) ?? 0
   const terms = offerOf(request, milliUnits, deps)
   const cu = milliUnits / MILLI_UNITS_PER_UNIT
-  return replyWithTerms(request, reply, { ...terms, problem, details: { cu, ...details } })
+  const plans = deps.sales && PLAN_PATHS
+  return replyWithTerms(request, reply, {
+    ...terms,
+    problem,
+    details: { cu, ...plans, ...details },
+  })
 }
 
 /** The fault PAYMENT_REQUIRED, with terms on the way to the client. */

@@ -23,6 +23,7 @@ import { makeOffers, matchOffer } from '../payments/terms.ts'
 import { limitByAddress } from './address-limit.ts'
 import {
   digestOf,
+  PLAN_PATHS,
   readPayment,
   replyWithTerms,
   setReceipt,
@@ -38,7 +39,6 @@ export interface PurchaseDeps {
   readonly nowMs: () => number
 }
 
-const PURCHASE_PATH = '/x402/purchase'
 const NOTE = `A plan lasts ${BOUGHT_PLAN_DAYS} days from its purchase; a new purchase replaces it. Units are counted anew from the purchase, and with each calendar month (UTC).`
 
 /** A payment that is offered, and what stands in its header. */
@@ -51,7 +51,7 @@ export const purchaseRoutes =
     const open = (summary: string) => ({ summary, tags: ['purchases'] })
     const onRequest = limitByAddress(deps.meter)
     app.get(
-      '/x402/pricing',
+      PLAN_PATHS.pricing,
       {
         schema: { ...open('Plans that a wallet can buy'), response: { 200: PlanPrices } },
         onRequest,
@@ -96,8 +96,8 @@ export const purchaseRoutes =
       const plan = findPlan(sales, request.query.plan)
       return buyPlan(request, reply, { sales, payPerCall, plan })
     }
-    app.get(PURCHASE_PATH, options, buy)
-    app.post(PURCHASE_PATH, options, buy)
+    app.get(PLAN_PATHS.purchase, options, buy)
+    app.post(PLAN_PATHS.purchase, options, buy)
   }
 
 const notOffered = (): Fault => new Fault('NOT_IMPLEMENTED', 'This installation sells no plans')
@@ -144,15 +144,15 @@ const buyPlan = async (
 ): Promise<Purchase> => {
   const header = readPayment(request)
   const description = `${BOUGHT_PLAN_DAYS} days of the plan ${plan.plan}`
-  const resource = { url: payPerCall.baseUrl() + PURCHASE_PATH, description }
+  const resource = { url: payPerCall.baseUrl() + PLAN_PATHS.purchase, description }
   const offers = makeOffers(plan.priceRaw, payPerCall.prices)
-  const details = { plan: plan.plan, pricing: '/x402/pricing' }
+  const details = { plan: plan.plan, pricing: PLAN_PATHS.pricing }
   const terms: Terms = { offers, resource, details }
   if (header === undefined) throw replyWithTerms(request, reply, terms)
   const offer = matchOffer(header, offers, resource.url)
   if (typeof offer === 'string') throw replyWithTerms(request, reply, { ...terms, problem: offer })
   const { payload, version } = header
-  const route = `${request.method} ${PURCHASE_PATH} ${plan.plan}`
+  const route = `${request.method} ${PLAN_PATHS.purchase} ${plan.plan}`
   const call = digestOf(request)
   const paid = { offer, resource, payload, version, route, call, address: request.caller }
   const by = { address: request.caller, requestId: request.id }

@@ -111,8 +111,12 @@ export interface WellFormedPayment extends Authorization, PresentedPayment {
   readonly signature: string
 }
 
-/** A payment whose times and signature are good too. */
-export type VerifiedPayment = WellFormedPayment
+declare const IS_VERIFIED: unique symbol
+
+/** A payment whose times and signature are good too. Only `verifyExactEvm` and `verifyExactSvm` make one: nothing else is settled. */
+export interface VerifiedPayment extends WellFormedPayment {
+  readonly [IS_VERIFIED]: true
+}
 
 /** How a payment is checked. */
 export interface PaymentCheck {
@@ -137,7 +141,7 @@ export type SettlementOutcome =
   | { readonly transaction: string }
   | { readonly problem: string; readonly isFinal: boolean }
 
-/** Payments under way at once in a process; each holds an answer, and may wait for its turn to be sent. */
+/** Payments that are verified and not settled at once in a process; each holds an answer, and may wait for its turn to be sent. */
 export const MAX_OPEN_PAYMENTS = 256
 
 /** Checks payments against the chain and makes them. It never throws for a payment: what goes wrong is a problem. */

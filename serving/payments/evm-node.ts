@@ -71,7 +71,7 @@ export const openClient = ({ network, pool }: EvmNodes) =>
     chain: defineChain({
       id: PAYMENT_NETWORKS[network].chainId,
       name: network,
-      nativeCurrency: { name: 'Coin', symbol: 'COIN', decimals: 18 },
+      nativeCurrency: { name: 'native', symbol: 'native', decimals: 18 },
       rpcUrls: { default: { http: [] } },
     }),
     // The pool repeats what failed.

@@ -30,6 +30,7 @@ import {
 /** How long a transaction is waited for, and how often it is asked for. */
 const RECEIPT_TIMEOUT_MS = 30_000
 const RECEIPT_INTERVAL_MS = 250
+
 /** What settling on one network needs. */
 export interface EvmSettlementDeps {
   readonly network: EvmPaymentNetworkName
@@ -46,7 +47,7 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
   const { pool, log } = deps
   const client = openClient(deps)
   const account = privateKeyToAccount(deps.gasKey as Hex)
-  const lane = pLimit(1)
+  const sendQueue = pLimit(1)
   const nonces = createNonceCounter()
   const send = async ({ payment, beforeSend }: SettlementOrder): Promise<SendOutcome> => {
     const transfer = transferCall(payment)
@@ -88,11 +89,11 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
     return { problem: 'unexpected_settle_error', isFinal: receipt !== undefined }
   }
   const settleNew = async (order: SettlementOrder): Promise<SettlementOutcome> => {
-    if (lane.pendingCount >= MAX_OPEN_PAYMENTS)
+    if (sendQueue.pendingCount >= MAX_OPEN_PAYMENTS)
       return { problem: 'unexpected_settle_error', isFinal: true }
     let sent: SendOutcome
     try {
-      sent = await lane(() => send(order))
+      sent = await sendQueue(() => send(order))
     } catch (error) {
       if (!isRefusal(error)) throw error
       // What it would revert for may be the transaction of an earlier try, which waits.

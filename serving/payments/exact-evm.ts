@@ -47,7 +47,7 @@ export const verifyExactEvm = async (
   const problem = isRecorded?.(payment) ? undefined : problemOfTimes(payment, nowMs)
   if (problem !== undefined) return problem
   return (await limitCheck(() => isSignedByPayer(payment)))
-    ? payment
+    ? (payment as VerifiedPayment)
     : 'invalid_exact_evm_payload_signature'
 }
 

@@ -59,7 +59,7 @@ export const verifyExactSvm = async (
     return key !== undefined && isEd25519Signature(signature, transaction.message, key)
   })
   return isSigned
-    ? paymentOf(presented, read, nowMs)
+    ? (paymentOf(presented, read, nowMs) as VerifiedPayment)
     : 'invalid_exact_svm_payload_signature_invalid'
 }
 

@@ -6,19 +6,19 @@ import type { Metrics } from '../../core/ops/metrics.ts'
 import type { PaymentNetworkName } from '../../schemas/payment-networks.ts'
 import type { Payment } from '../../schemas/wire.ts'
 import { createSignatureLimit } from '../auth/signature-limit.ts'
-import {
-  type Authorization,
-  type Facilitator,
-  MAX_OPEN_PAYMENTS,
-  type Offer,
-  type PaymentProblem,
-  type PresentedPayment,
-  type VerifiedPayment,
-  type WellFormedPayment,
+import type {
+  Authorization,
+  Facilitator,
+  Offer,
+  PaymentProblem,
+  PresentedPayment,
+  VerifiedPayment,
+  WellFormedPayment,
 } from './contract.ts'
 import { identifyPayment, readExact, verifyExact } from './exact.ts'
 import { createOpenAmounts } from './open-amounts.ts'
 import type { PaymentLog, PaymentRow } from './payment-log.ts'
+import { createPaymentPlaces, type PaymentPlace } from './payment-places.ts'
 import { createUnpaidCalls, type UnpaidCaller } from './unpaid-calls.ts'
 
 /** Wrong signatures that one address may show in a second: each costs a millisecond of computing. */
@@ -56,6 +56,9 @@ export interface OpenPayment {
   release(isFree?: boolean): void
 }
 
+/** Reason in the details of `Fault` FORBIDDEN where the payer is labelled as a severe risk. */
+export const SEVERE_PAYER = 'payer_severe_risk'
+
 /** Why a payment was not made. */
 export interface PaymentFailure {
   readonly problem: string
@@ -89,8 +92,9 @@ export interface Payments {
   problemOf(presented: PresentedPayment): PaymentProblem | undefined
   /**
    * Verifies a payment and holds its nonce. Throws `Fault` SERVER_BUSY where too many are under way, CONCURRENCY_LIMIT where
-   * too many of its payer are, RATE_LIMIT where its address has shown too many wrong signatures, or it or the payer has made too
-   * many calls that were not paid, DATABASE_ERROR while the log cannot be followed.
+   * too many of its payer are, or too many of its address are being verified, RATE_LIMIT where its address has shown too many wrong
+   * signatures, or it or the payer has made too many calls that were not paid, FORBIDDEN with reason `SEVERE_PAYER` where the
+   * payer is labelled as a severe risk, DATABASE_ERROR while the log cannot be followed; `Outage` while labels cannot be read.
    */
   start(call: PaidCall): Promise<StartedPayment>
   /** Whether a payment is under way in this process, by its name on the log. */
@@ -100,6 +104,8 @@ export interface Payments {
 /** What payments work with. */
 export interface PaymentsDeps {
   readonly facilitatorOf: (network: PaymentNetworkName) => Facilitator
+  /** Whether an address is labelled as a severe risk: it cannot pay. Throws `Outage` while labels cannot be read. */
+  readonly hasSevereLabel: (address: string) => Promise<boolean>
   readonly paymentLog: Pick<PaymentLog, 'find' | 'bodyOf' | 'put' | 'drop' | 'isFresh'>
   readonly metrics: Pick<Metrics, 'payments'>
   readonly nowMs: () => number
@@ -113,7 +119,7 @@ export interface PaymentsDeps {
 export const createPayments = (deps: PaymentsDeps): Payments => {
   const { paymentLog, nowMs, metrics } = deps
   const holds = createHolds(nowMs)
-  const signatures = createSignatureLimit(WRONG_SIGNATURES_PER_SECOND)
+  const signatures = createSignatureLimit(WRONG_SIGNATURES_PER_SECOND, nowMs)
   const refuse = (problem: string, payer?: string): StartedPayment => {
     metrics.payments.inc({ outcome: 'refused' })
     return { kind: 'refused', problem, ...(payer !== undefined && { payer }) }
@@ -164,14 +170,11 @@ export const createPayments = (deps: PaymentsDeps): Payments => {
         metrics.payments.inc({ outcome: 'replayed' })
         return { kind: 'paid', id, payer: payment.from, transaction: row.transaction, answer }
       }
-      const { openRaw, end } = holds.add(id, paid, payment)
       const facilitator = deps.facilitatorOf(paid.offer.network)
-      const problem = row ? undefined : await verifySafely(facilitator, { payment, openRaw }, deps)
-      if (problem !== undefined) {
-        end({ isFree: true, isUndecided: false })
-        return refuse(problem, payment.from)
-      }
-      const given = { id, paid, payment, row, end }
+      const hold = holds.add(id, paid, payment)
+      const given = { id, paid, payment, row, end: hold.end }
+      const problem = await admit({ ...deps, facilitator }, given, hold)
+      if (problem !== undefined) return refuse(problem, payment.from)
       return { kind: 'open', payment: openPayment({ ...deps, facilitator }, given) }
     },
   }
@@ -190,11 +193,12 @@ const createHolds = (nowMs: () => number) => {
   const calls = new Map<string, string>()
   const amounts = createOpenAmounts(nowMs)
   const unpaid = createUnpaidCalls(nowMs)
+  const places = createPaymentPlaces()
   return {
     callOf: (id: string): string | undefined => calls.get(id),
-    /** Throws `Fault` where there are too many. `openRaw`: what the payer has open, this payment included. */
+    /** Throws `Fault` where there are too many. `openRaw`: what the payer has open, this payment included; `place`: where it is verified. */
     add: (id: string, { call, address }: PaidCall, payment: VerifiedPayment) => {
-      if (calls.size >= MAX_OPEN_PAYMENTS) throw new Fault('SERVER_BUSY')
+      places.check(address)
       const caller: UnpaidCaller = { payer: payment.from, address }
       unpaid.take(caller)
       const openRaw = amounts.add(id, payment)
@@ -203,12 +207,14 @@ const createHolds = (nowMs: () => number) => {
         throw new Fault('CONCURRENCY_LIMIT', 'Too many payments of the payer are under way')
       }
       calls.set(id, call)
+      const place = places.take(address)
       const end = ({ isFree, isUndecided }: HoldEnd): void => {
         calls.delete(id)
         amounts.end(id, payment, isUndecided)
+        place.leave()
         if (isFree) unpaid.giveBack(caller)
       }
-      return { openRaw, end }
+      return { openRaw, place, end }
     },
   }
 }
@@ -229,6 +235,33 @@ const problemOfUse = (
   if (heldFor !== undefined)
     return heldFor === call ? 'duplicate_settlement' : 'invalid_transaction_state'
   return row !== undefined && row.call !== call ? 'invalid_transaction_state' : undefined
+}
+
+/**
+ * Verifies a held payment and looks at the labels of its payer; an earlier try of the payment was both. Answers why it is refused, and ends
+ * the hold then. Throws `Fault` FORBIDDEN, and SERVER_BUSY where no place is left.
+ */
+const admit = async (
+  deps: PaymentsDeps & { readonly facilitator: Facilitator },
+  { payment, row, end }: HeldPayment,
+  { openRaw, place }: { readonly openRaw: bigint; readonly place: PaymentPlace },
+): Promise<string | undefined> => {
+  let isAdmitted = false
+  try {
+    if (row === undefined) {
+      const problem = await verifySafely(deps.facilitator, { payment, openRaw }, deps)
+      if (problem !== undefined) return problem
+      if (await deps.hasSevereLabel(payment.from)) {
+        deps.metrics.payments.inc({ outcome: 'refused' })
+        throw new Fault('FORBIDDEN', 'The payer cannot pay here', { reason: SEVERE_PAYER })
+      }
+    }
+    if (!place.open()) throw new Fault('SERVER_BUSY')
+    isAdmitted = true
+    return undefined
+  } finally {
+    if (!isAdmitted) end({ isFree: true, isUndecided: row !== undefined })
+  }
 }
 
 const verifySafely = async (

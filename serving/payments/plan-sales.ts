@@ -1,5 +1,9 @@
 import type { Logger } from '../../core/ops/logger.ts'
-import { isSvmNetwork, type PaymentNetworkName } from '../../schemas/payment-networks.ts'
+import {
+  isSvmNetwork,
+  PAYMENT_DECIMALS,
+  type PaymentNetworkName,
+} from '../../schemas/payment-networks.ts'
 import type { PlanName } from '../../schemas/plans.ts'
 import type { PlanPurchase } from '../../schemas/wire.ts'
 import type { Actor } from '../auth/control-records.ts'
@@ -14,7 +18,7 @@ import type { OpenPayment, PaidCall, PaymentFailure, Payments } from './payments
 export interface PlanForSale {
   readonly plan: PlanName
   readonly priceUsd: number
-  /** Base units of a token with six decimals. */
+  /** Base units of a token with `PAYMENT_DECIMALS` decimals. */
   readonly priceRaw: bigint
 }
 
@@ -48,6 +52,7 @@ export interface PlanSaleDeps {
   readonly log: Logger
 }
 
+const RAW_PER_CENT = 10n ** BigInt(PAYMENT_DECIMALS - 2)
 const SOLANA_WALLET = 'solana'
 
 /** What kind of wallet pays on a network. */
@@ -59,7 +64,7 @@ export const readPlanPrices = (texts: readonly string[]): readonly PlanForSale[]
   texts.map((text) => {
     const [plan = '', dollars = ''] = text.split(':')
     const cents = BigInt(Math.round(Number(dollars) * 100))
-    return { plan: plan as PlanName, priceUsd: Number(dollars), priceRaw: cents * 10_000n }
+    return { plan: plan as PlanName, priceUsd: Number(dollars), priceRaw: cents * RAW_PER_CENT }
   })
 
 /** Sales over payments and organizations. */

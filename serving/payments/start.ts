@@ -16,7 +16,7 @@ import { createEvmSettlement } from './evm-settlement.ts'
 import { type FinishDeps, startFinishingPurchases } from './finish-purchases.ts'
 import { createMockFacilitator } from './mock-facilitator.ts'
 import { openPaymentLog, type PaymentLogDeps } from './payment-log.ts'
-import type { Payments } from './payments.ts'
+import type { Payments, PaymentsDeps } from './payments.ts'
 import { createPayments } from './payments.ts'
 import type { PlanSales } from './plan-sales.ts'
 import { createPlanSales, readPlanPrices } from './plan-sales.ts'
@@ -28,7 +28,8 @@ import type { PaymentPrices } from './terms.ts'
 /** What paying for calls needs of the process. */
 export interface PayPerCallDeps
   extends PaymentLogDeps,
-    Pick<FinishDeps, 'organizations' | 'usedMilli' | 'graceMs' | 'everyMs'> {
+    Pick<FinishDeps, 'organizations' | 'usedMilli' | 'graceMs' | 'everyMs'>,
+    Pick<PaymentsDeps, 'hasSevereLabel'> {
   readonly metrics: Metrics
   readonly config: Pick<
     Config,
@@ -72,7 +73,15 @@ export const startPayPerCall = async (
     return facilitator
   }
   const paymentLog = await openPaymentLog(deps)
-  const payments = createPayments({ facilitatorOf, paymentLog, metrics, nowMs, log })
+  const { hasSevereLabel } = deps
+  const payments = createPayments({
+    facilitatorOf,
+    hasSevereLabel,
+    paymentLog,
+    metrics,
+    nowMs,
+    log,
+  })
   const finishing = startFinishingPurchases({
     ...deps,
     payments,

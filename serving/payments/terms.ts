@@ -26,7 +26,7 @@ const MAX_TIMEOUT_SECONDS = 60
 const SCHEME = 'exact'
 const MIME_TYPE = 'application/json'
 
-/** Price of a call in base units of a token with six decimals, rounded up, never below the least price. */
+/** Price of a call in base units of a token with `PAYMENT_DECIMALS` decimals, rounded up, never below the least price. */
 export const priceRaw = (
   milliUnits: number,
   { minRaw, perUnitRaw }: Pick<PaymentPrices, 'minRaw' | 'perUnitRaw'>,

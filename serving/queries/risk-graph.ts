@@ -71,9 +71,12 @@ ORDER BY usd DESC, counterparty LIMIT {fanOut:UInt32} BY address LIMIT {rows:UIn
   },
 })
 
-/** Labels count where they name the chain or none, from their first to their last moment. */
-const VALID_LABEL = `chain IN ({chain:String}, '') AND valid_from <= fromUnixTimestamp64Milli({now:Int64})
+/** Labels count from their first to their last moment. */
+const VALID_NOW = `valid_from <= fromUnixTimestamp64Milli({now:Int64})
   AND (valid_to IS NULL OR valid_to > fromUnixTimestamp64Milli({now:Int64}))`
+
+/** And where they name the chain or none. */
+const VALID_LABEL = `chain IN ({chain:String}, '') AND ${VALID_NOW}`
 
 /** Edges to labelled counterparties, however small. */
 export const labelledEdgesQuery = (chain: string, filter: EdgeFilter, nowMs: number): Query => ({
@@ -94,6 +97,17 @@ UNION ALL SELECT pool_address, 'decentralized_exchange', protocol_name, 'pool re
 FROM ${chain}_dex_pools FINAL WHERE pool_address IN {addresses:Array(String)})
 LIMIT {rows:UInt32}`,
   params: { chain, addresses, now: nowMs, rows: MAX_LABEL_ROWS + 1 },
+})
+
+/** One row where an address has a valid label of one of the categories, on any chain. */
+export const labelledQuery = (
+  address: string,
+  categories: readonly string[],
+  nowMs: number,
+): Query => ({
+  sql: `SELECT category FROM address_labels FINAL
+WHERE address = {address:String} AND category IN {categories:Array(String)} AND ${VALID_NOW} LIMIT 1`,
+  params: { address, categories, now: nowMs },
 })
 
 /** Every label that an address ever had, newest first; one that ended where it began was replaced by another. */

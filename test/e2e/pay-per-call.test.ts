@@ -6,6 +6,8 @@ import { after, before, test } from 'node:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
+import { parseLabels } from '../../serving/risk/label-formats.ts'
+import { importLabels } from '../../serving/risk/label-store.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { devAccount } from '../support/nodes/anvil.ts'
 import { startPaidApi } from '../support/paid-api.ts'
@@ -312,6 +314,20 @@ test('a payment of a wrong form, recipient or amount is refused before the body 
   assert.equal((await pay(path, toHeader(good), init)).status, 400)
 })
 
+test('a payer with a label of severe risk is refused with 403 and keeps the money', async () => {
+  const wallet = privateKeyToAccount(generatePrivateKey())
+  await chain.mint(wallet.address, 10n * PRICE_RAW)
+  const labels = parseLabels('csv', `address,category\n${wallet.address},sanctions\n`)
+  const source = { source: 'test', format: 'csv', nowMs: Date.now() - 1_000 }
+  await importLabels(api.warehouse, { ...source, labels })
+  const got = await earned(async () => {
+    const answer = await pay(PATH, await signPayment(wallet, PAYEE))
+    const { details } = (await answer.json()) as { readonly details: object }
+    assert.deepEqual([answer.status, details], [403, { reason: 'payer_severe_risk' }])
+  })
+  assert.equal(got, 0n)
+})
+
 test('calls that find nothing are limited for one payer: 429 tells when to come back', async () => {
   const wallet = privateKeyToAccount(generatePrivateKey())
   await chain.mint(wallet.address, PRICE_RAW)
@@ -328,7 +344,9 @@ test('calls that find nothing are limited for one payer: 429 tells when to come 
 
 test('a killed process sells no nonce twice, and pays out what was interrupted', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-paid-'))
-  const header = await signPayment(payer, PAYEE)
+  // Processes take long to start: what is signed here has to be good when the last of them is up.
+  const validBefore = BigInt(Math.ceil(Date.now() / 1_000)) + 3_600n
+  const header = await signPayment(payer, PAYEE, { validBefore })
   const { client } = chain.anvil
   const run = async (work: (base: string) => Promise<unknown>): Promise<void> => {
     const { base, kill } = await startPaidApi({ folder, settings: settings() })
@@ -340,7 +358,7 @@ test('a killed process sells no nonce twice, and pays out what was interrupted',
   }
   const ask = (base: string, path: string, payment = header) =>
     fetch(base + path, { headers: { 'x-payment': payment } })
-  const interrupted = await signPayment(payer, PAYEE)
+  const interrupted = await signPayment(payer, PAYEE, { validBefore })
   const got = await earned(async () => {
     await run(async (base) => assert.equal((await ask(base, PATH)).status, 200))
     await run(async (base) => {

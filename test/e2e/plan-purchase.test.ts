@@ -135,6 +135,16 @@ const assertFields = (body: unknown, schema: string): void =>
     Object.keys(SCHEMA_EXAMPLES[schema] as object).toSorted(),
   )
 
+test('an unpaid call names where plans are bought', async () => {
+  const { status, body } = await callApi(api, '/v2/token/search?q=a', { headers: {} })
+  const { details } = body as { readonly details: object }
+  assert.equal(status, 402)
+  const plans = { purchase: '/x402/purchase', pricing: '/x402/pricing' }
+  assert.deepEqual(details, { cu: 0.25, ...plans })
+  for (const path of Object.values(plans))
+    assert.notEqual((await callApi(api, path, { headers: {} })).status, 404, path)
+})
+
 test('the price list has the plans for sale, and a plan that is not for sale answers 400 with the allowed names', async () => {
   const { status, body } = await callApi(api, '/x402/pricing', { headers: {} })
   assert.equal(status, 200)

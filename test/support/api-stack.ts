@@ -48,6 +48,7 @@ import { type JobStore, openJobStore } from '../../serving/jobs/job-store.ts'
 import { startPayPerCall } from '../../serving/payments/start.ts'
 import { openAssessmentStore } from '../../serving/risk/assessment-store.ts'
 import { startScreener } from '../../serving/risk/screener.ts'
+import { createSevereLabelCheck } from '../../serving/risk/severe-labels.ts'
 import { createWebhookContext } from '../../serving/webhooks/context.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
 import { assertNoRejectedStatements } from './assert-no-rejected-statements.ts'
@@ -177,6 +178,7 @@ export const startApi = async (
       graceMs: 500,
       everyMs: 100,
       usedMilli: (orgId) => meter.month(orgId).milliUnits,
+      hasSevereLabel: createSevereLabelCheck(warehouse, Date.now),
     },
     () => base,
   )

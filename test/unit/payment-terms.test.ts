@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parsePaymentRequired } from '@x402/core/schemas'
 import { Fault } from '../../core/errors.ts'
+import { PAYMENT_DECIMALS, PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
 import { isPayableRoute, ROUTE_MILLI_UNITS, type RouteName } from '../../schemas/plans.ts'
+import { readPlanPrices } from '../../serving/payments/plan-sales.ts'
 import { makeOffers, makeTerms, matchOffer, priceRaw } from '../../serving/payments/terms.ts'
 import { decodePaymentHeader, encodeHeader } from '../../serving/payments/wire.ts'
 
@@ -45,6 +47,13 @@ test('a price is rounded up to the base unit and has a minimum', () => {
   assert.equal(priceRaw(183_600, PRICES), 1_836n)
   assert.equal(priceRaw(50, { minRaw: 1n, perUnitRaw: 10n }), 1n)
   assert.equal(priceRaw(Number.MAX_SAFE_INTEGER, PRICES), 90_071_992_547_410n)
+})
+
+test('a price in base units is the same money on every network', () => {
+  for (const [network, { decimals }] of Object.entries(PAYMENT_NETWORKS))
+    assert.equal(decimals, PAYMENT_DECIMALS, network)
+  const [plan] = readPlanPrices(['starter:9.5'])
+  assert.equal(Number(plan?.priceRaw) / 10 ** PAYMENT_DECIMALS, 9.5)
 })
 
 test('priced reads can be paid per call; routes that change data or are free need an account', () => {

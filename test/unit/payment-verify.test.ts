@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { privateKeyToAccount } from 'viem/accounts'
 import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
-import type { PresentedPayment } from '../../serving/payments/contract.ts'
-import { verifyExactEvm } from '../../serving/payments/exact-evm.ts'
+import type { PresentedPayment, SettlementOrder } from '../../serving/payments/contract.ts'
+import { readExactEvm, verifyExactEvm } from '../../serving/payments/exact-evm.ts'
 import { TRANSFER_TYPES } from '../support/payments.ts'
 
 const PAYER = privateKeyToAccount(`0x${'11'.repeat(32)}`)
@@ -137,4 +137,19 @@ test('a signature is accepted in one form only: low s, v of 27 or 28, 65 bytes',
     const verified = await verifyExactEvm(shown(payload), { nowMs: NOW_MS })
     assert.equal(verified, 'invalid_exact_evm_payload_signature', signature)
   }
+})
+
+test('a payment whose signature is not checked cannot be put into a settlement', async () => {
+  const presented = shown({
+    authorization: { ...AUTHORIZATION, nonce: `0x${'cd'.repeat(32)}` },
+    signature: VECTOR_SIGNATURE,
+  })
+  const read = readExactEvm(presented)
+  assert.ok(typeof read !== 'string', 'its form is good')
+  // @ts-expect-error the compiler takes verified payments only
+  const order: Pick<SettlementOrder, 'payment'> = { payment: read }
+  assert.equal(
+    await verifyExactEvm(order.payment, { nowMs: NOW_MS }),
+    'invalid_exact_evm_payload_signature',
+  )
 })

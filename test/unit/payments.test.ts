@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
 import { test } from 'node:test'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { Fault } from '../../core/errors.ts'
@@ -11,6 +12,7 @@ import type { OpenPayment, PaidCall, StartedPayment } from '../../serving/paymen
 import { createPayments } from '../../serving/payments/payments.ts'
 import { transferOf } from '../../serving/payments/plan-sales.ts'
 import { type PaymentChanges, signPayment } from '../support/payments.ts'
+import { until } from '../support/until.ts'
 
 const PAYEE = '0x00000000000000000000000000000000000000AA'
 const OFFER = {
@@ -45,10 +47,16 @@ const newCall = async (
 const openPayments = ({
   balanceRaw = 1_000_000n,
   settle = async () => ({ transaction: '0x1' }) as SettlementOutcome,
+  /** Resolves when the chain answers about a payment of an address. */
+  answered = async (_from: string): Promise<unknown> => undefined,
+  hasSevereLabel = async (_address: string): Promise<boolean> => false,
 } = {}) => {
   const clock = { ms: Date.now() }
   const facilitator: Facilitator = {
-    verify: async (_, openRaw) => (openRaw > balanceRaw ? 'insufficient_funds' : undefined),
+    verify: async ({ from }, openRaw) => {
+      await answered(from)
+      return openRaw > balanceRaw ? 'insufficient_funds' : undefined
+    },
     settle,
     lookUp: async () => 'unused',
     close: async () => undefined,
@@ -56,6 +64,7 @@ const openPayments = ({
   const rows = new Map<string, Payment>()
   const payments = createPayments({
     facilitatorOf: () => facilitator,
+    hasSevereLabel,
     paymentLog: {
       find: (id) => rows.get(id),
       bodyOf: (id) => rows.get(id)?.body,
@@ -126,6 +135,67 @@ test('one payer has a bounded number of payments under way', async () => {
   opened(await startedAs(payments.start(await newCall(newAccount()))))
 })
 
+test('payments of random keys from three addresses keep out no client that pays', async () => {
+  const gate = new EventEmitter()
+  const chainAnswer = once(gate, 'open')
+  const client = newAccount()
+  const { payments } = openPayments({
+    answered: async (from) => {
+      if (from !== client.address.toLowerCase()) await chainAnswer
+    },
+  })
+  const flood: Promise<unknown>[] = []
+  const outcomes: (OpenPayment | string)[] = []
+  for (let sent = 0; sent < 300; sent += 1) {
+    const call = await newCall(newAccount(), { address: `192.0.2.${sent % 3}` })
+    flood.push(startedAs(payments.start(call)).then((each) => outcomes.push(each)))
+  }
+  const paying = await newCall(client, { address: '198.51.100.1' })
+  opened(await startedAs(payments.start(paying)))
+  await until(() => outcomes.length >= 300 - 3 * 16, 'the others are refused')
+  assert.deepEqual(new Set(outcomes), new Set(['CONCURRENCY_LIMIT']))
+  gate.emit('open')
+  await Promise.all(flood)
+  assert.equal(outcomes.filter((each) => typeof each !== 'string').length, 3 * 16)
+  const more = await newCall(newAccount(), { address: '192.0.2.0' })
+  opened(await startedAs(payments.start(more)))
+})
+
+test('a payer with a severe label is refused before anything is settled, and takes no place', async () => {
+  const labelled = newAccount()
+  let settled = 0
+  const { payments } = openPayments({
+    hasSevereLabel: async (address) => address === labelled.address.toLowerCase(),
+    settle: async () => {
+      settled += 1
+      return { transaction: '0x1' }
+    },
+  })
+  for (let time = 0; time < 40; time += 1) {
+    const start = payments.start(await newCall(labelled))
+    await assert.rejects(start, ({ status, details }: Fault) => {
+      assert.deepEqual([status, details], [403, { reason: 'payer_severe_risk' }])
+      return true
+    })
+  }
+  const open = opened(await startedAs(payments.start(await newCall(newAccount()))))
+  assert.ok('transaction' in (await open.settle()))
+  assert.equal(settled, 1)
+})
+
+test('a process holds a bounded number of verified payments', async () => {
+  const { payments } = openPayments()
+  const open: OpenPayment[] = []
+  for (let place = 0; place < 256; place += 1) {
+    const call = await newCall(newAccount(), { address: `192.0.2.${place}` })
+    open.push(opened(await startedAs(payments.start(call))))
+  }
+  const late = await newCall(newAccount(), { address: '198.51.100.1' })
+  assert.equal(await startedAs(payments.start(late)), 'SERVER_BUSY')
+  open[0]?.release()
+  opened(await startedAs(payments.start(late)))
+})
+
 test('calls that give their payment back are limited per payer, paid ones are not', async () => {
   const { payments, clock } = openPayments()
   const payer = newAccount()
@@ -167,12 +237,16 @@ test('a settlement that fails counts as a call that was not paid', async () => {
 })
 
 test('wrong payment signatures are limited per address; what is wrong beside them is found before', async () => {
-  const { payments } = openPayments()
+  const { payments, clock } = openPayments()
   const wrong = await newCall(newAccount(), { chainId: 1 })
   const outcomes: unknown[] = []
   for (let time = 0; time < 40; time += 1) outcomes.push(await startedAs(payments.start(wrong)))
   assert.deepEqual(outcomes.slice(0, 20), Array(20).fill('invalid_exact_evm_payload_signature'))
   assert.deepEqual(outcomes.slice(20), Array(20).fill('RATE_LIMIT'))
+  clock.ms += 999
+  assert.equal(await startedAs(payments.start(wrong)), 'RATE_LIMIT')
+  clock.ms += 1
+  assert.equal(await startedAs(payments.start(wrong)), 'invalid_exact_evm_payload_signature')
   const good = await newCall(newAccount(), { address: '198.51.100.1' })
   opened(await startedAs(payments.start(good)))
   const wrongAmount = await newCall(newAccount(), { chainId: 1, valueRaw: 999n })

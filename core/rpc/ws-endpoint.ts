@@ -18,7 +18,7 @@ type SettleCall = (answer: RpcMessage | Error, bytes?: number) => void
 
 /** A call in flight, and the largest answer that it takes, bytes. */
 interface AwaitedCall {
-  readonly settle: SettleCall
+  readonly end: SettleCall
   readonly maxBytes: number
 }
 
@@ -40,7 +40,7 @@ const openSocket = (
   const socket = new WebSocket(url, { maxPayload: MAX_RESPONSE_BYTES, handshakeTimeout: timeoutMs })
   const pending = new Map<number, AwaitedCall>()
   const fail = (error: Error): void => {
-    for (const { settle } of pending.values()) settle(error)
+    for (const { end } of pending.values()) end(error)
     pending.clear()
   }
   const opened = new Promise<void>((resolve, reject) => {
@@ -54,7 +54,7 @@ const openSocket = (
   socket.on('message', (data: Buffer) => {
     try {
       const early = pending.get(earlyId(data) ?? 0)
-      if (early && data.byteLength > early.maxBytes) return early.settle(new OversizedAnswer())
+      if (early && data.byteLength > early.maxBytes) return early.end(new OversizedAnswer())
       const text = String(data)
       const message = parseRpcMessage(text)
       const { method, params, id } = message.fields
@@ -66,7 +66,7 @@ const openSocket = (
         throw new InvalidInput('rpc-wrong-id', 'a response has no numeric id')
       const call = pending.get(id)
       const isOversized = call !== undefined && data.byteLength > call.maxBytes
-      call?.settle(isOversized ? new OversizedAnswer() : message, data.byteLength)
+      call?.end(isOversized ? new OversizedAnswer() : message, data.byteLength)
     } catch (error) {
       fail(error instanceof InvalidInput ? error : unreadableMessage(error))
       socket.terminate()
@@ -166,7 +166,7 @@ const awaitResponse = (wait: PendingCall, send: () => void): Promise<RpcMessage>
       wait.onTimeout()
     }, wait.timeoutMs)
     wait.signal.addEventListener('abort', abort, { once: true })
-    wait.pending.set(wait.id, { settle, maxBytes: wait.maxBytes })
+    wait.pending.set(wait.id, { end: settle, maxBytes: wait.maxBytes })
     send()
   })
 

@@ -1,5 +1,3 @@
-import { decodeErrorResult, type Hex } from 'viem'
-
 const MAX_LENGTH = 200
 /** What callers get of every other error: nodes also speak of the account of their operator. */
 const OTHER = 'the node refused the transaction'
@@ -32,18 +30,19 @@ const printable = (text: string): string =>
     .trim()
     .slice(0, MAX_LENGTH)
 
-/** The text of `Error(string)` or the code of `Panic(uint256)`; undefined: the data is something else. */
+/** First four bytes of `Error(string)` and of `Panic(uint256)`, and bytes of a word. Source: Solidity, ABI specification. */
+const [ERROR_SELECTOR, PANIC_SELECTOR, WORD_BYTES] = ['08c379a0', '4e487b71', 32] as const
+
+/** The text of `Error(string)` or the code of `Panic(uint256)`, which some nodes write after `Reverted`; undefined: the data is something else. */
 const revertText = (given: unknown): string | undefined => {
-  const [, data] =
-    /^(?:Reverted )?(0x(?:08c379a0|4e487b71)[0-9a-fA-F]*)$/.exec(
-      typeof given === 'string' ? given : '',
-    ) ?? []
-  if (data === undefined) return undefined
-  try {
-    return String(decodeErrorResult({ abi: [], data: data as Hex }).args[0])
-  } catch {
-    return undefined
-  }
+  const text = typeof given === 'string' ? given : ''
+  const [, selector, rest = ''] =
+    /^(?:Reverted )?0x([0-9a-f]{8})((?:[0-9a-f]{64})+)$/i.exec(text) ?? []
+  const words = Buffer.from(rest, 'hex')
+  if (selector === PANIC_SELECTOR) return String(BigInt(`0x${rest}`))
+  if (selector !== ERROR_SELECTOR || words.length < 2 * WORD_BYTES) return undefined
+  const length = words.readUInt32BE(2 * WORD_BYTES - 4)
+  return words.toString('utf8', 2 * WORD_BYTES, 2 * WORD_BYTES + length)
 }
 
 /** The part of a node's error that follows from the transaction, for callers: why a contract or a program fails, what an account lacks; else a fixed text. */

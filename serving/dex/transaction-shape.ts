@@ -18,7 +18,7 @@ interface Item {
   readonly start: number
 }
 
-/** The item at a place; undefined where there is none, or its length is no number of bytes that are left. */
+/** The item at a place; undefined where there is none, or its length exceeds the bytes that are left. */
 const itemAt = (bytes: Buffer, at: number): Item | undefined => {
   const first = bytes[at]
   if (first === undefined) return undefined

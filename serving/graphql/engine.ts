@@ -1,4 +1,5 @@
 import { CUBES } from '../../schemas/cubes/all.ts'
+import { createPlanningQueue, type PlanningQueue } from '../http/planning-queue.ts'
 import type { ReadStore } from '../queries/limited-reads.ts'
 import {
   createLimitedReads,
@@ -7,7 +8,6 @@ import {
 } from '../queries/limited-reads.ts'
 import { QUERY_LIMITS, type QueryLimits } from './limits.ts'
 import { createPlanner, type Planner } from './plan.ts'
-import { createPlanningQueue, type PlanningQueue } from './planning-queue.ts'
 import { buildCubeSchema } from './schema.ts'
 
 /** What queries and subscriptions of one process share: the plans they keep, their turns, and their share of the store. */

@@ -1,10 +1,10 @@
 import { Fault } from '../../core/errors.ts'
 import { MIN_QUERY_MILLI_UNITS } from '../../schemas/plans.ts'
+import type { PlanningQueue } from '../http/planning-queue.ts'
 import type { Meter, Principal, Reservation } from '../interfaces.ts'
 import type { QueryLimits } from './limits.ts'
 import type { GraphqlRequest, Plan, Planner } from './plan.ts'
 import { createPlanningBudget, PlanningTooExpensive } from './planning-budget.ts'
-import type { PlanningQueue } from './planning-queue.ts'
 
 /** What planning a request works with. */
 export interface PlanningDeps {

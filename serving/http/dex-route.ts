@@ -126,7 +126,7 @@ const builtSwap = async (
 }
 
 /** Handles an error: where it is that of a run, with what `other` makes; where `other` is refused or makes nothing, throws the error. */
-export const otherAfterFailedRun =
+const otherAfterFailedRun =
   <T>(other: () => Promise<T | undefined>) =>
   async (error: unknown): Promise<T> => {
     if (!(error instanceof Fault) || error.faultName !== 'DEX_SWAP_SIMULATED_FAILED') throw error

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
-import { createPlanningQueue } from '../graphql/planning-queue.ts'
 import { type Principal, statementOrgId } from '../interfaces.ts'
 import { createConcurrencyLimit } from './concurrency-limit.ts'
+import { createPlanningQueue } from './planning-queue.ts'
 
 /** Runs a search of pools on the thread that answers everybody. Throws what the search throws. */
 export type RunSearch = <T>(search: () => T) => Promise<T>

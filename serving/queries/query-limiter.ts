@@ -26,7 +26,7 @@ export type QueryReader = Pick<Warehouse, 'query'>
  */
 const callers = new AsyncLocalStorage<QueryCaller>()
 
-/** On whose behalf the code runs. Outside of a request there is nobody: asking is a bug. */
+/** On whose behalf the code runs. Asking outside of a request is a bug. */
 export const requireQueryCaller = (): QueryCaller => {
   const caller = callers.getStore()
   if (!caller) throw new Error('query outside of a request')

@@ -34,6 +34,7 @@ before(async () => {
   const now = { block_time: new Date(Date.now() + 3_600_000).toISOString(), block_hash: '0x07' }
   const place = { block_slot: 7, block_height: 7, _ver: 1, parent_hash: '0x06', seq: 1 }
   await api.warehouse.insert('eth_blocks', [{ ...now, ...place }])
+  api.market.progress.block({ seq: 1, place: { height: 7, slot: 7 }, records: 0 })
 })
 afterEach(() => {
   faulty.meddle = () => undefined
@@ -47,8 +48,14 @@ after(async () => {
 
 const openPool = (url: string, metrics = makeMetrics()) =>
   openRpcPool({
-    ...{ chain: 'eth', urls: [url], identity: evmChainCheck(1), role: 'serve' },
-    ...{ concurrency: 4, timeoutMs: 5_000, metrics, log: makeSilentLogger() },
+    chain: 'eth',
+    urls: [url],
+    identity: evmChainCheck(1),
+    role: 'serve',
+    concurrency: 4,
+    timeoutMs: 5_000,
+    metrics,
+    log: makeSilentLogger(),
     signal: new AbortController().signal,
   })
 const post = async (path: string, body: object, apiKey = api.apiKey) => {
@@ -63,7 +70,10 @@ test('a part of a balance is asked for only where pools trade the token', async 
   const order = { dex: 'auto', userAddress: OWNER, amount: 'auto', slippage: 1 }
   for (const path of ['route', 'swap']) {
     const answer = await post(`/v2/dex/eth/${path}`, {
-      ...{ ...order, swapMode: 'ExactIn', inputMint: SLOW, outputMint: USDC },
+      ...order,
+      swapMode: 'ExactIn',
+      inputMint: SLOW,
+      outputMint: USDC,
     })
     assert.equal(codeOf(answer), 50_010, `${path}: ${answer.text}`)
   }
@@ -92,8 +102,13 @@ test('reads of one organization hold up neither those of another nor what is sen
   assert.equal((await estimate(OWNER, other.apiKey)).status, 200)
   const signer = devAccount(1)
   const signedTx = await signer.signTransaction({
-    ...{ chainId: 1, gas: 21_000n, to: SLOW, value: 1n, nonce: 0 },
-    ...{ maxFeePerGas: 30_000_000_000n, maxPriorityFeePerGas: 1n },
+    chainId: 1,
+    gas: 21_000n,
+    to: SLOW,
+    value: 1n,
+    nonce: 0,
+    maxFeePerGas: 30_000_000_000n,
+    maxPriorityFeePerGas: 1n,
   })
   for (const key of [api.apiKey, other.apiKey]) {
     const sent = await post('/v2/transaction/eth/send', { signedTx }, key)
@@ -134,8 +149,14 @@ test("the key of a packet's password is derived only where its creator can pay",
   const reader = createEvmAccountReader(rpc)
   let derived = 0
   const terms = {
-    ...{ salt: `0x${'11'.repeat(32)}` as const, token: null, totalRaw: 5n, maxClaims: 1, memo: '' },
-    ...{ isRandom: false, seconds: 60, authority: null },
+    salt: `0x${'11'.repeat(32)}` as const,
+    token: null,
+    totalRaw: 5n,
+    maxClaims: 1,
+    memo: '',
+    isRandom: false,
+    seconds: 60,
+    authority: null,
     authorityOf: async () => {
       derived += 1
       return USDC

@@ -97,7 +97,10 @@ test('lists of a transaction are bounded before it is decoded, in bytes and in h
   ]) {
     const accessList = 'gasPrice' in more ? addresses(2_800) : []
     const hex = await signer.signTransaction({
-      ...{ ...plain, ...fees, accessList, ...more },
+      ...plain,
+      ...fees,
+      accessList,
+      ...more,
     } as never)
     assert.deepEqual(await faultOf(hex), ['TRANSACTION_SIZE_EXCEEDED', undefined])
   }

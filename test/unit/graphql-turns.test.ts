@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPlanningQueue } from '../../serving/graphql/planning-queue.ts'
+import { createPlanningQueue } from '../../serving/http/planning-queue.ts'
 
 const deferred = () => {
   let resolve = (): void => undefined

@@ -6,7 +6,9 @@ import { nodeErrorFault } from '../../serving/dex/node-refusal.ts'
 
 const ERRORS = parseAbi(['error Error(string)', 'error Panic(uint256)', 'error Own(address)'])
 const own = encodeErrorResult({
-  ...{ abi: ERRORS, errorName: 'Own', args: [`0x${'11'.repeat(20)}`] },
+  abi: ERRORS,
+  errorName: 'Own',
+  args: [`0x${'11'.repeat(20)}`],
 })
 
 test('reasons that follow from the transaction are shown', () => {

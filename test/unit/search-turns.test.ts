@@ -8,8 +8,13 @@ import { createSearchTurns } from '../../serving/http/search-turns.ts'
 import type { Principal } from '../../serving/interfaces.ts'
 
 const principal = (orgId: string): Principal => ({
-  ...{ kind: 'api-key', orgId, appId: orgId, credentialId: orgId, plan: 'free' },
-  ...{ scopes: [], expiresAtMs: null },
+  kind: 'api-key',
+  orgId,
+  appId: orgId,
+  credentialId: orgId,
+  plan: 'free',
+  scopes: [],
+  expiresAtMs: null,
 })
 const answer = () => {
   const raw = new PassThrough()

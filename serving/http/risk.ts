@@ -42,7 +42,7 @@ const TAGS = ['risk']
 
 /** What the routes work with. */
 export interface RiskRouteDeps {
-  readonly store: Pick<AssessmentStore, 'get' | 'register'>
+  readonly store: Pick<AssessmentStore, 'read' | 'register'>
   /** Chains that this installation holds data of, by internal id. */
   readonly chains: readonly string[]
 }
@@ -131,15 +131,15 @@ export const riskRoutes =
     await app.register(recordRoutes(deps, 'withdrawal'))
   }
 
-const recordOf = (
+const recordOf = async (
   { store }: RiskRouteDeps,
   {
     orgId,
     id,
     kind,
   }: { readonly orgId: string; readonly id: string; readonly kind: AssessmentRequest['kind'] },
-): RiskAssessment => {
-  const record = store.get(orgId, id.toLowerCase())
+): Promise<RiskAssessment> => {
+  const record = await store.read(orgId, id.toLowerCase())
   if (record?.kind !== kind) throw new Fault('NOT_FOUND')
   return record
 }
@@ -217,7 +217,7 @@ const addressRoute =
         const { orgId } = requireOwner(request)
         const registration = addressRequest(request.params.address, deps.chains)
         const id = assessmentId(orgId, registration)
-        return addressRiskBody(recordOf(deps, { orgId, id, kind: 'address' }))
+        return addressRiskBody(await recordOf(deps, { orgId, id, kind: 'address' }))
       },
     )
   }
@@ -239,7 +239,7 @@ const recordRoutes =
         async (request) => {
           const { orgId } = requireOwner(request)
           const [id = ''] = Object.values(request.params as Readonly<Record<string, string>>)
-          return tell(recordOf(deps, { orgId, id, kind }))
+          return tell(await recordOf(deps, { orgId, id, kind }))
         },
       )
     }

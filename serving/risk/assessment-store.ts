@@ -1,6 +1,7 @@
+import { LRUCache } from 'lru-cache'
 import type { Bus } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { Fault, InvalidInput } from '../../core/errors.ts'
+import { Fault, InvalidInput, Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ReadinessCheck } from '../../core/ops/probes.ts'
@@ -9,27 +10,36 @@ import { MAX_ASSESSMENTS_PER_ORG } from '../../schemas/risk.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
-import { type AssessmentRequest, afterRepeat, assessmentId } from './assessment.ts'
+import {
+  type AssessmentRequest,
+  type AssessmentRow,
+  afterRepeat,
+  assessmentId,
+} from './assessment.ts'
 import { createDueRecords, type DueAges } from './due-records.ts'
 
 const TOPIC = globalTopic('riskAssessments')
+/** A result has up to 150 kB: of one organization all would be more than a gigabyte. */
+const MAX_RESULT_BYTES = 64 * 1_048_576
 
-/** Registrations and their results, in memory as the log tells; writes can be read when they return. */
+/** Registrations in memory as the log tells, results up to a bound; writes can be read when they return. */
 export interface AssessmentStore {
-  get(orgId: string, id: string): RiskAssessment | undefined
-  ofOrg(orgId: string): readonly RiskAssessment[]
+  get(orgId: string, id: string): AssessmentRow | undefined
+  /** The record with its result, which may be read back from the topic. Throws `Outage`. */
+  read(orgId: string, id: string): Promise<RiskAssessment | undefined>
+  ofOrg(orgId: string): readonly AssessmentRow[]
   /**
    * The next record to be screened: those that were never screened first, organizations in turn. It is not taken again before it is
    * changed or given back.
    */
-  takeDue(labelsVersion: number, nowMs: number): RiskAssessment | undefined
+  takeDue(labelsVersion: number, nowMs: number): AssessmentRow | undefined
   /** Puts back a record that was taken and could not be screened. */
-  giveBack(record: RiskAssessment): void
+  giveBack(record: AssessmentRow): void
   dueAges(nowMs: number): DueAges
   /** The record of a request, made where there is none, and screened again where it had failed. Throws `Fault` KYT_USAGE_LIMIT_EXCEEDED where an organization has too many. */
   register(orgId: string, request: AssessmentRequest): Promise<RiskAssessment>
   /** One atomic step of a record that is still there. */
-  change(record: RiskAssessment, step: (known: RiskAssessment) => RiskAssessment): Promise<void>
+  change(record: AssessmentRow, step: (known: RiskAssessment) => RiskAssessment): Promise<void>
   readonly check: ReadinessCheck
   stop(): Promise<void>
 }
@@ -44,14 +54,80 @@ export interface AssessmentStoreDeps {
   readonly metrics: Pick<Metrics, 'controlRecordsRefused'>
   /** Registrations that one organization keeps. Default: the product's bound. */
   readonly maxPerOrg?: number
+  /** Memory for results of all organizations. Default: 64 MiB. */
+  readonly maxResultBytes?: number
 }
+
+interface HeldRow {
+  readonly row: AssessmentRow
+  /** Where its record stands on the topic. */
+  readonly offset: number
+  readonly hasResult: boolean
+}
+
+/** Results that were written or read last, in memory up to a bound; the others on the topic. */
+const createResults = (
+  { bus, codec, maxResultBytes = MAX_RESULT_BYTES }: AssessmentStoreDeps,
+  held: (orgId: string, id: string) => HeldRow | undefined,
+) => {
+  const texts = new LRUCache<string, string>({
+    maxSize: maxResultBytes,
+    // Characters outside of Latin-1 make a text two bytes wide.
+    sizeCalculation: ({ length }) => Math.max(1, 2 * length),
+  })
+  const readBack = async (offset: number): Promise<string | undefined> => {
+    for await (const { value } of bus.read(TOPIC, 0, offset, offset + 1)) {
+      if (value !== null) return codec.decode('control.RiskAssessment', value).result ?? undefined
+    }
+    return undefined
+  }
+  return {
+    keep: (key: string, result: string | null): void => {
+      texts.delete(key)
+      if (result !== null) texts.set(key, result)
+    },
+    withResult: async (orgId: string, id: string): Promise<RiskAssessment | undefined> => {
+      for (;;) {
+        const now = held(orgId, id)
+        if (now === undefined) return undefined
+        if (!now.hasResult) return { ...now.row, result: null }
+        const key = keyOf(now.row)
+        const result = texts.get(key) ?? (await readBack(now.offset))
+        // A newer record takes the place of an older one on the topic.
+        if (held(orgId, id) !== now) continue
+        if (result === undefined)
+          throw new Outage('bus', 'the result of a risk assessment could not be read back')
+        texts.set(key, result)
+        return { ...now.row, result }
+      }
+    },
+  }
+}
+
+const createRows = () => {
+  const byOrg = new Map<string, Map<string, HeldRow>>()
+  return {
+    get: (orgId: string, id: string): HeldRow | undefined => byOrg.get(orgId)?.get(id),
+    ofOrg: (orgId: string): ReadonlyMap<string, HeldRow> => byOrg.get(orgId) ?? new Map(),
+    delete: (orgId: string, id: string): void => {
+      byOrg.get(orgId)?.delete(id)
+    },
+    set: (held: HeldRow): void => {
+      const { org_id, id } = held.row
+      const own = byOrg.get(org_id) ?? new Map<string, HeldRow>()
+      byOrg.set(org_id, own.set(id, held))
+    },
+  }
+}
+
+const keyOf = ({ org_id, id }: AssessmentRow): string => `${org_id}/${id}`
 
 /** Opens the store; returns when the topic has been read to its end. The topic must exist. */
 export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<AssessmentStore> => {
   const { codec, nowMs, log, maxPerOrg = MAX_ASSESSMENTS_PER_ORG } = deps
-  const byOrg = new Map<string, Map<string, RiskAssessment>>()
+  const rows = createRows()
   const due = createDueRecords()
-  const get = (orgId: string, id: string): RiskAssessment | undefined => byOrg.get(orgId)?.get(id)
+  const results = createResults(deps, rows.get)
   const control = await openControlLog({
     ...deps,
     topics: [TOPIC],
@@ -59,15 +135,16 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
     apply: ({ key, value, offset }) => {
       const [orgId = '', id = ''] = key.split('/')
       if (value === null) {
-        byOrg.get(orgId)?.delete(id)
+        rows.delete(orgId, id)
+        results.keep(key, null)
         due.remove(orgId, id)
         return
       }
       try {
-        const own = byOrg.get(orgId) ?? new Map<string, RiskAssessment>()
-        const record = codec.decode('control.RiskAssessment', value)
-        byOrg.set(orgId, own.set(id, record))
-        due.set(record)
+        const { result, ...row } = codec.decode('control.RiskAssessment', value)
+        rows.set({ row, offset, hasResult: result !== null })
+        results.keep(keyOf(row), result)
+        due.set(row)
       } catch (error) {
         if (!(error instanceof InvalidInput)) throw error
         log.error({ err: error, key, offset }, 'invalid risk assessment record')
@@ -77,19 +154,20 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
   const write = (record: RiskAssessment) => ({
     topic: TOPIC,
     partition: 0,
-    key: `${record.org_id}/${record.id}`,
+    key: keyOf(record),
     value: codec.encode('control.RiskAssessment', record),
   })
   return {
-    get,
-    ofOrg: (orgId) => [...(byOrg.get(orgId)?.values() ?? [])],
+    get: (orgId, id) => rows.get(orgId, id)?.row,
+    read: results.withResult,
+    ofOrg: (orgId) => [...rows.ofOrg(orgId).values()].map(({ row }) => row),
     takeDue: due.take,
     giveBack: due.giveBack,
     dueAges: due.ages,
     register: async (orgId, request) => {
       const id = assessmentId(orgId, request)
       const at = nowMs()
-      const known = get(orgId, id)
+      const known = await results.withResult(orgId, id)
       if (known !== undefined && afterRepeat(known, request, at) === known) return known
       const made: RiskAssessment = {
         id,
@@ -103,22 +181,22 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
         updated_at: at,
         next_at: at,
       }
-      await control.update(() => {
-        const held = get(orgId, id)
+      await control.update(async () => {
+        const held = await results.withResult(orgId, id)
         if (held !== undefined) {
           const repeated = afterRepeat(held, request, at)
           return repeated === held ? [] : [write(repeated)]
         }
-        if ((byOrg.get(orgId)?.size ?? 0) >= maxPerOrg) {
+        if (rows.ofOrg(orgId).size >= maxPerOrg) {
           throw new Fault('KYT_USAGE_LIMIT_EXCEEDED', undefined, { max_allowed: maxPerOrg })
         }
         return [write(made)]
       }, orgId)
-      return get(orgId, id) ?? made
+      return (await results.withResult(orgId, id)) ?? made
     },
     change: (record, step) =>
-      control.update(() => {
-        const known = get(record.org_id, record.id)
+      control.update(async () => {
+        const known = await results.withResult(record.org_id, record.id)
         return known === undefined ? [] : [write(step(known))]
       }),
     check: {

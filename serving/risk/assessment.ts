@@ -4,6 +4,9 @@ import { RISK_LEVELS, type RiskLevel } from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import type { AddressLabel, FoundExposure, Side } from './search.ts'
 
+/** A record without what was found. */
+export type AssessmentRow = Omit<RiskAssessment, 'result'>
+
 /** How an assessment stands. */
 export type AssessmentStatus = 'PENDING' | 'COMPLETE' | 'FAILED'
 
@@ -211,7 +214,7 @@ export const afterScreening = (
 }
 
 /** Whether a record is to be screened now: its time has come, or labels came since. */
-export const isDue = (record: RiskAssessment, labelsVersion: number, nowMs: number): boolean => {
+export const isDue = (record: AssessmentRow, labelsVersion: number, nowMs: number): boolean => {
   if (record.status === 'FAILED') return false
   return (
     record.next_at <= nowMs ||

@@ -1,6 +1,5 @@
 import TinyQueue from 'tinyqueue'
-import type { RiskAssessment } from '../../schemas/wire.ts'
-import { isDue } from './assessment.ts'
+import { type AssessmentRow, isDue } from './assessment.ts'
 
 /** Seconds since the oldest due record is due, 0 where none is: of those that were never screened, and of the others. */
 export interface DueAges {
@@ -11,48 +10,48 @@ export interface DueAges {
 /** Records that are to be screened now or later, by due time. What is taken stays out until it is set or given back. */
 export interface DueRecords {
   /** Takes in a record as it stands now. */
-  set(record: RiskAssessment): void
+  set(record: AssessmentRow): void
   remove(orgId: string, id: string): void
   /** The next record that is due: those that were never screened first, organizations in turn, the longest due of each. */
-  take(labelsVersion: number, nowMs: number): RiskAssessment | undefined
+  take(labelsVersion: number, nowMs: number): AssessmentRow | undefined
   /** Puts back a record that was taken, unless it was set or removed since. */
-  giveBack(record: RiskAssessment): void
+  giveBack(record: AssessmentRow): void
   /** Records that are taken are counted with the others. */
   ages(nowMs: number): DueAges
 }
 
 interface OrgRecords {
   /** Records that are neither failed nor taken, by id. An entry of a queue that is not in here is obsolete. */
-  readonly waiting: Map<string, RiskAssessment>
-  first: TinyQueue<RiskAssessment>
-  again: TinyQueue<RiskAssessment>
+  readonly waiting: Map<string, AssessmentRow>
+  first: TinyQueue<AssessmentRow>
+  again: TinyQueue<AssessmentRow>
   /** Finished records by the version of their labels. */
-  readonly byVersion: Map<number, Map<string, RiskAssessment>>
+  readonly byVersion: Map<number, Map<string, AssessmentRow>>
 }
 
 /** Obsolete entries of a queue are removed when there are more of them than records, and at least so many. */
 const MIN_OBSOLETE = 64
 
-const byDueTime = (one: RiskAssessment, other: RiskAssessment): number =>
+const byDueTime = (one: AssessmentRow, other: AssessmentRow): number =>
   one.next_at - other.next_at || one.created_at - other.created_at
 
-const queueOf = (records: RiskAssessment[]): TinyQueue<RiskAssessment> =>
+const queueOf = (records: AssessmentRow[]): TinyQueue<AssessmentRow> =>
   new TinyQueue(records, byDueTime)
 
-const isFirst = ({ status }: RiskAssessment): boolean => status === 'PENDING'
+const isFirst = ({ status }: AssessmentRow): boolean => status === 'PENDING'
 
-const isWaiting = ({ waiting }: OrgRecords, record: RiskAssessment): boolean =>
+const isWaiting = ({ waiting }: OrgRecords, record: AssessmentRow): boolean =>
   waiting.get(record.id) === record
 
 const withoutObsolete = (
   org: OrgRecords,
-  queue: TinyQueue<RiskAssessment>,
-): TinyQueue<RiskAssessment> =>
+  queue: TinyQueue<AssessmentRow>,
+): TinyQueue<AssessmentRow> =>
   queue.length > 2 * org.waiting.size + MIN_OBSOLETE
     ? queueOf(queue.data.filter((record) => isWaiting(org, record)))
     : queue
 
-const enter = (org: OrgRecords, record: RiskAssessment): void => {
+const enter = (org: OrgRecords, record: AssessmentRow): void => {
   if (record.status === 'FAILED') return
   org.waiting.set(record.id, record)
   if (isFirst(record)) {
@@ -63,7 +62,7 @@ const enter = (org: OrgRecords, record: RiskAssessment): void => {
   org.again.push(record)
   org.again = withoutObsolete(org, org.again)
   const version = record.labels_version
-  const same = org.byVersion.get(version) ?? new Map<string, RiskAssessment>()
+  const same = org.byVersion.get(version) ?? new Map<string, AssessmentRow>()
   org.byVersion.set(version, same.set(record.id, record))
 }
 
@@ -79,8 +78,8 @@ const leave = (org: OrgRecords, id: string): void => {
 /** The record of a queue that is due first. */
 const longestDue = (
   org: OrgRecords,
-  queue: TinyQueue<RiskAssessment>,
-): RiskAssessment | undefined => {
+  queue: TinyQueue<AssessmentRow>,
+): AssessmentRow | undefined => {
   for (;;) {
     const record = queue.peek()
     if (record === undefined || isWaiting(org, record)) return record
@@ -100,7 +99,7 @@ const keyOf = (orgId: string, id: string): string => `${orgId}/${id}`
 /** No records. Organizations stand in a ring: whose record was taken goes to its end. */
 export const createDueRecords = (): DueRecords => {
   const orgs = new Map<string, OrgRecords>()
-  const taken = new Map<string, RiskAssessment>()
+  const taken = new Map<string, AssessmentRow>()
   let newest = { labelsVersion: 0, seenMs: 0 }
   const orgOf = (orgId: string): OrgRecords => {
     const known = orgs.get(orgId)
@@ -118,11 +117,11 @@ export const createDueRecords = (): DueRecords => {
     taken.delete(keyOf(orgId, id))
     leave(orgOf(orgId), id)
   }
-  const set = (record: RiskAssessment): void => {
+  const set = (record: AssessmentRow): void => {
     remove(record.org_id, record.id)
     enter(orgOf(record.org_id), record)
   }
-  const candidates = (org: OrgRecords, isNew: boolean): readonly (RiskAssessment | undefined)[] =>
+  const candidates = (org: OrgRecords, isNew: boolean): readonly (AssessmentRow | undefined)[] =>
     isNew
       ? [longestDue(org, org.first)]
       : [longestDue(org, org.again), recordBefore(org, newest.labelsVersion)]

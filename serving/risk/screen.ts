@@ -35,7 +35,7 @@ const AGAIN_PART = 0.25
 
 /**
  * When all transfers up to `momentMs` are likely to be summed: sums are as far behind the clock as they are now. Epoch ms; null: they
- * are summed. Answers later the longer sums stand still.
+ * are summed. Answers later the longer sums are halted.
  */
 const whenSummed = async (
   { warehouse, nowMs }: ScreenDeps,

@@ -4,9 +4,13 @@ import { Fault, Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { pause } from '../../core/retry.ts'
-import type { RiskAssessment } from '../../schemas/wire.ts'
 import { countRejectedReads } from '../queries/limited-reads.ts'
-import { type AssessmentRequest, afterScreening, type Screening } from './assessment.ts'
+import {
+  type AssessmentRequest,
+  type AssessmentRow,
+  afterScreening,
+  type Screening,
+} from './assessment.ts'
 import type { AssessmentStore } from './assessment-store.ts'
 import { lookAlikesOf } from './look-alikes.ts'
 import { readLabelsVersion, type ScreenDeps, screen } from './screen.ts'
@@ -24,7 +28,7 @@ export interface ScreenerDeps extends ScreenDeps {
 }
 
 /** What a record asks for; undefined where it cannot be read. */
-const requestOf = ({ request }: RiskAssessment): AssessmentRequest | undefined => {
+const requestOf = ({ request }: AssessmentRow): AssessmentRequest | undefined => {
   try {
     return JSON.parse(request)
   } catch {
@@ -33,7 +37,7 @@ const requestOf = ({ request }: RiskAssessment): AssessmentRequest | undefined =
 }
 
 /** What a withdrawal was asked with; nothing for another kind, and for a record that cannot be read. */
-const withdrawalOf = (record: RiskAssessment) => {
+const withdrawalOf = (record: AssessmentRow) => {
   const asked = record.kind === 'withdrawal' ? requestOf(record) : undefined
   return asked?.kind === 'withdrawal' ? [asked] : []
 }
@@ -41,7 +45,7 @@ const withdrawalOf = (record: RiskAssessment) => {
 /** Earlier targets of the organization's withdrawals on the chain. */
 const earlierTargets = (
   store: AssessmentStore,
-  record: RiskAssessment,
+  record: AssessmentRow,
   chain: string,
 ): readonly string[] =>
   store
@@ -50,7 +54,7 @@ const earlierTargets = (
     .flatMap(withdrawalOf)
     .flatMap((request) => (request.chain === chain ? [request.address] : []))
 
-const screenRecord = async (deps: ScreenerDeps, record: RiskAssessment): Promise<Screening> => {
+const screenRecord = async (deps: ScreenerDeps, record: AssessmentRow): Promise<Screening> => {
   const request = requestOf(record)
   if (request === undefined) return { outcome: 'failed', reason: 'internal' }
   const lookAlikes =
@@ -80,7 +84,7 @@ const createVersionReader = ({ warehouse, nowMs }: ScreenDeps): (() => Promise<n
 /** Screens a record and writes what came of it. An outage gives it back; of another error only this record has the damage. */
 const screenAndStore = async (
   deps: ScreenerDeps,
-  record: RiskAssessment,
+  record: AssessmentRow,
   labelsVersion: number,
 ): Promise<void> => {
   const { store, log, nowMs } = deps

@@ -106,7 +106,7 @@ for (const [name, request, end, level] of [
   })
 }
 
-test('sums that stand still are looked for ever more rarely, and at least once in the period of the level', async () => {
+test('sums that are halted are looked for ever more rarely, and at least once in the period of the level', async () => {
   const askedMs = minute(100)
   const early = await screened(withdrawal('Z'), askedMs, askedMs)
   const pauses = [1, 4, 40].map(async (days) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { RiskAssessment } from '../../schemas/wire.ts'
-import { isDue } from '../../serving/risk/assessment.ts'
+import { type AssessmentRow, isDue } from '../../serving/risk/assessment.ts'
 import { createDueRecords, type DueRecords } from '../../serving/risk/due-records.ts'
 import { riskRecord } from '../support/risk-record.ts'
 
@@ -23,12 +23,12 @@ const filled = (records: readonly RiskAssessment[]): DueRecords => {
   return due
 }
 
-const takeAll = (due: DueRecords, version: number, nowMs: number): readonly RiskAssessment[] => {
-  const taken: RiskAssessment[] = []
+const takeAll = (due: DueRecords, version: number, nowMs: number): readonly AssessmentRow[] => {
+  const taken: AssessmentRow[] = []
   for (let next = due.take(version, nowMs); next; next = due.take(version, nowMs)) taken.push(next)
   return taken
 }
-const idsOf = (records: readonly RiskAssessment[]): readonly string[] =>
+const idsOf = (records: readonly AssessmentRow[]): readonly string[] =>
   records.map(({ org_id, id }) => `${org_id}${id}`)
 
 test('organizations take turns, and each starts with what is due for the longest time', () => {
@@ -104,7 +104,7 @@ test('what is taken at the end of any changes is exactly what is due', () => {
     fc.property(fc.array(change, { maxLength: 60 }), fc.nat(20), (changes, nowMs) => {
       const due = createDueRecords()
       const known = new Map<string, RiskAssessment>()
-      const out = new Map<string, RiskAssessment>()
+      const out = new Map<string, AssessmentRow>()
       for (const { org, id, status, nextAt, version } of changes) {
         const key = `${org}${id}`
         if (status === 'taken') {

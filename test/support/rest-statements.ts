@@ -156,6 +156,7 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
   'risk: labels of addresses': risk.labelsQuery(CHAIN, [WALLET], TO),
   'risk: labels of an address so far': risk.labelHistoryQuery(CHAIN, WALLET),
   'risk: version of the labels': risk.labelsVersionQuery(),
+  'risk: end of the sums': risk.edgesEndQuery(CHAIN),
   'risk: what an address moved': risk.totalsQuery(CHAIN, WALLET),
   'risk: transfers of a transaction': risk.transactionTransfersQuery(CHAIN, {
     tx: 'tx-1',

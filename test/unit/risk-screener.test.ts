@@ -109,7 +109,7 @@ test('a record that cannot be read fails, and neither the ones behind it nor wit
     const statusOf = ({ id }: RiskAssessment) => store.get('a', id)?.status
     await until(() => statusOf(other) !== 'PENDING', 'the last record is screened')
     assert.deepEqual([unreadable, address, other].map(statusOf), ['FAILED', 'COMPLETE', 'COMPLETE'])
-    assert.equal(store.get('a', unreadable.id)?.result, '{"reason":"internal"}')
+    assert.equal((await store.read('a', unreadable.id))?.result, '{"reason":"internal"}')
   })
 })
 

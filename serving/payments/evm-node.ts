@@ -49,7 +49,7 @@ const hex = (text: string): Hex => text as Hex
 export type NodeClient = ReturnType<typeof openClient>
 
 /** What a node refuses is its answer, and rests no endpoint. Throws `RpcError` for it, `Outage` where no node responded. */
-export const requestOf =
+const requestOf =
   (pool: Pick<RpcPool, 'attempt'>) =>
   async ({ method, params = [] }: { method: string; params?: unknown }): Promise<unknown> => {
     const answer = await pool.attempt(async (call) => {

@@ -3,8 +3,9 @@ import pLimit from 'p-limit'
 import { type Hex, keccak256, type TransactionReceipt } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { call, estimateGas, prepareTransactionRequest } from 'viem/actions'
+import { Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
-import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
 import type { EvmPaymentNetworkName } from '../../schemas/payment-networks.ts'
 import {
   type Facilitator,
@@ -23,7 +24,6 @@ import {
   payerBalanceRaw,
   receiptOf,
   refusalReason,
-  requestOf,
   transferCall,
 } from './evm-node.ts'
 
@@ -65,28 +65,25 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
     const raw = await account.signTransaction({ ...unsigned, nonce })
     const hash = keccak256(raw)
     await beforeSend(hash)
-    try {
-      await requestOf(pool)({ method: 'eth_sendRawTransaction', params: [raw] })
-    } catch (error) {
-      nonces.forget()
-      log.warn({ err: error, network: deps.network, hash }, 'a node did not take a payment')
-      // Another node may have it: one that took it and whose answer was lost.
-      return { hash, isTaken: !(error instanceof RpcError) || (await isWaiting(client, hash)) }
-    }
-    return { hash, isTaken: true }
+    const { error, isLost } = await sendRaw(pool, raw)
+    if (error === undefined) return { hash, isRefused: false }
+    nonces.forget()
+    log.warn({ err: error, network: deps.network, hash }, 'a node did not take a payment')
+    const isRefused = error instanceof RpcError && !isLost && !(await isWaiting(client, hash))
+    return { hash, isRefused }
   }
-  /** What becomes of a transaction that was signed. Only what the chain says of it is final. */
+  /** What becomes of a transaction that was signed. Only what the chain says of it is final, or that every node refused it. */
   const outcomeOf = async (
     { payment }: SettlementOrder,
-    { hash, isTaken }: SendOutcome,
+    { hash, isRefused }: SendOutcome,
   ): Promise<SettlementOutcome> => {
-    const waitMs = isTaken ? (deps.receiptTimeoutMs ?? RECEIPT_TIMEOUT_MS) : 0
+    const waitMs = isRefused ? 0 : (deps.receiptTimeoutMs ?? RECEIPT_TIMEOUT_MS)
     const receipt = await waitForReceipt(client, hash, waitMs)
     if (receipt?.status === 'success') return { transaction: hash }
     nonces.forget()
     const elsewhere = await findTransfer(client, payment)
     if (elsewhere !== undefined) return { transaction: elsewhere }
-    return { problem: 'unexpected_settle_error', isFinal: receipt !== undefined }
+    return { problem: 'unexpected_settle_error', isFinal: receipt !== undefined || isRefused }
   }
   const settleNew = async (order: SettlementOrder): Promise<SettlementOutcome> => {
     if (sendQueue.pendingCount >= MAX_OPEN_PAYMENTS)
@@ -120,7 +117,7 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
       const state = await lookUpTransfer(client, payment, earlier)
       if (state === 'unused') {
         if (earlier === '' || !(await isWaiting(client, earlier as Hex))) return settleNew(order)
-        return outcomeOf(order, { hash: earlier as Hex, isTaken: true })
+        return outcomeOf(order, { hash: earlier as Hex, isRefused: false })
       }
       return typeof state === 'string'
         ? { problem: 'invalid_transaction_state', isFinal: true }
@@ -133,8 +130,28 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
 
 interface SendOutcome {
   readonly hash: Hex
-  /** False: no node that was asked has it. */
-  readonly isTaken: boolean
+  /** No node has it: one refused it, and it was given to no other whose answer was lost. */
+  readonly isRefused: boolean
+}
+
+/** Sends a signed transaction to the first node that answers. `isLost`: a node was sent it before and did not answer. */
+const sendRaw = async (
+  pool: Pick<RpcPool, 'attempt'>,
+  raw: Hex,
+): Promise<{ readonly error?: unknown; readonly isLost: boolean }> => {
+  let isLost = false
+  const work = async (call: CallEndpoint): Promise<{ readonly error?: unknown }> => {
+    try {
+      await call({ method: 'eth_sendRawTransaction', params: [raw] })
+      return {}
+    } catch (error) {
+      if (error instanceof RpcError) return { error }
+      isLost = true
+      throw error
+    }
+  }
+  const answer = await pool.attempt(work).catch((error: unknown) => ({ error }))
+  return { ...(answer ?? { error: new Outage('rpc', 'no node responded') }), isLost }
 }
 
 /** Nodes may not show at once what was just sent: a nonce is never used twice in a row. */

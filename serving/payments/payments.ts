@@ -57,7 +57,7 @@ export interface OpenPayment {
 }
 
 /** Reason in the details of `Fault` FORBIDDEN where the payer is labelled as a severe risk. */
-export const SEVERE_PAYER = 'payer_severe_risk'
+const SEVERE_PAYER = 'payer_severe_risk'
 
 /** Why a payment was not made. */
 export interface PaymentFailure {

@@ -155,6 +155,11 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
   'risk: labelled counterparties': risk.labelledEdgesQuery(CHAIN, EDGES, TO),
   'risk: labels of addresses': risk.labelsQuery(CHAIN, [WALLET], TO),
   'risk: labels of an address so far': risk.labelHistoryQuery(CHAIN, WALLET),
+  'risk: whether an address has a label of some categories': risk.labelledQuery(
+    WALLET,
+    ['mixer'],
+    TO,
+  ),
   'risk: version of the labels': risk.labelsVersionQuery(),
   'risk: end of the sums': risk.edgesEndQuery(CHAIN),
   'risk: what an address moved': risk.totalsQuery(CHAIN, WALLET),

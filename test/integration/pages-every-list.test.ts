@@ -163,6 +163,7 @@ beforeEach(async () => {
     ...TABLES,
     'eth_dex_trades_enriched',
     'eth_dex_trades_by_wallet',
+    'eth_liquidity_changes',
     'eth_blocks',
   ]) {
     await api.warehouse.command(`TRUNCATE TABLE ${table}`)

@@ -14,7 +14,7 @@ export const collectOperations = async (
   position: Position | null = null,
 ): Promise<readonly ChainOp[]> => {
   const stop = new AbortController()
-  const guard = setTimeout(() => stop.abort(new Error('the source did not get there')), 20_000)
+  const guard = setTimeout(() => stop.abort(new Error('the source did not get there')), 60_000)
   const ops: ChainOp[] = []
   try {
     for await (const op of source.operations(position, stop.signal)) {

@@ -88,7 +88,7 @@ export const createGuard = (deps: GuardDeps): Omit<Guard, 'onRevoked'> => {
     return current
   }
   const wallets = createWalletCheck(deps)
-  const tokens = createSignatureLimit(WRONG_TOKENS_PER_SECOND, Date.now)
+  const tokens = createSignatureLimit(WRONG_TOKENS_PER_SECOND)
   /** Checks the signature of a token that was not seen before; the fault of an address that showed too many wrong ones. */
   const checkToken = async (text: string, address: string): Promise<Fault | undefined> => {
     const check = currentVerify()
@@ -147,7 +147,7 @@ const createWalletCheck = ({
 }: GuardDeps): WalletCheck => {
   /** Until when, epoch milliseconds, the signature of a token counts as good. */
   const signed = new LRUCache<string, number>({ max: MAX_CACHED_TOKENS })
-  const signatures = createSignatureLimit(WRONG_SIGNATURES_PER_SECOND, Date.now)
+  const signatures = createSignatureLimit(WRONG_SIGNATURES_PER_SECOND)
   const digest = (token: string): string => createHash('sha256').update(token).digest('base64')
   const isSigned = (token: string): boolean => (signed.get(digest(token)) ?? 0) > Date.now()
   const authenticate = (token: string): Principal | Fault => {

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { Fault } from '../../core/errors.ts'
 import { rateLimitAddress } from '../../core/http/network-address.ts'
 import type { SignatureAnswer } from './contract-signatures.ts'
@@ -28,61 +28,33 @@ export interface SignatureLimit {
  */
 const CHECKS_AT_ONCE = 4
 /** Wrong signatures are counted for this long from the first of them. */
-const WINDOW_MS = 1_000
-/** Addresses that are counted; beyond that the one that was not seen for the longest time is forgotten. */
-const MAX_ADDRESSES = 100_000
+const WINDOW_SECONDS = 1
 
-/** A limit of wrong signatures per address and second of the clock. Good ones are not counted, however many come at once. */
-export const createSignatureLimit = (
-  wrongPerSecond: number,
-  nowMs: () => number,
-): SignatureLimit => {
-  const failures = createWindows(nowMs)
+/** A limit of wrong signatures per address and second. Good ones are not counted, however many come at once. */
+export const createSignatureLimit = (wrongPerSecond: number): SignatureLimit => {
+  const failures = new RateLimiterMemory({ points: wrongPerSecond, duration: WINDOW_SECONDS })
   const limit = pLimit(CHECKS_AT_ONCE)
   return {
     check: async (address, { local, remote }) => {
       const bucket = rateLimitAddress(address)
       const first = await limit(async () => {
-        const { count, endsAtMs } = failures.of(bucket)
-        if (count >= wrongPerSecond) return tooManyWrongSignatures(wrongPerSecond, endsAtMs)
+        const counted = (await failures.get(bucket))?.consumedPoints ?? 0
+        if (counted >= wrongPerSecond) return tooManyWrongSignatures(wrongPerSecond)
         const answer = await local()
-        if (answer === 'wrong') failures.add(bucket)
+        if (answer === 'wrong') await failures.penalty(bucket)
         return answer
       })
       if (first !== 'unknown') return first
       const answer = (await remote?.()) ?? 'wrong'
-      if (answer === 'wrong') failures.add(bucket)
+      if (answer === 'wrong') await failures.penalty(bucket)
       return answer
     },
   }
 }
 
-interface Window {
-  readonly count: number
-  readonly endsAtMs: number
-}
-
-/** Counts per address, each over a window that begins with its first. A clock that goes back begins a new one. */
-const createWindows = (nowMs: () => number) => {
-  const windows = new LRUCache<string, Window>({ max: MAX_ADDRESSES })
-  const windowOf = (bucket: string): Window => {
-    const now = nowMs()
-    const known = windows.get(bucket)
-    const isOpen = known && now < known.endsAtMs && now >= known.endsAtMs - WINDOW_MS
-    return isOpen ? known : { count: 0, endsAtMs: now + WINDOW_MS }
-  }
-  return {
-    of: windowOf,
-    add: (bucket: string): void => {
-      const { count, endsAtMs } = windowOf(bucket)
-      windows.set(bucket, { count: count + 1, endsAtMs })
-    },
-  }
-}
-
-const tooManyWrongSignatures = (limit: number, endsAtMs: number): Fault =>
+const tooManyWrongSignatures = (limit: number): Fault =>
   new Fault('RATE_LIMIT', 'Too many wrong signatures from this address', {
     limit,
     remaining: 0,
-    reset_at: Math.ceil(endsAtMs / 1_000),
+    reset_at: Math.ceil(Date.now() / 1_000) + WINDOW_SECONDS,
   })

@@ -11,7 +11,7 @@ contract CallRunner {
 
     struct Answer {
         bool ok;
-        bytes said;
+        bytes returned;
     }
 
     receive() external payable {}
@@ -19,7 +19,7 @@ contract CallRunner {
     function run(Call[] calldata calls) external returns (Answer[] memory answers) {
         answers = new Answer[](calls.length);
         for (uint256 i = 0; i < calls.length; ++i) {
-            (answers[i].ok, answers[i].said) = calls[i].to.call{value: calls[i].value}(calls[i].data);
+            (answers[i].ok, answers[i].returned) = calls[i].to.call{value: calls[i].value}(calls[i].data);
         }
     }
 }

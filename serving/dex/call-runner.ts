@@ -9,13 +9,14 @@ import {
 
 const RUNNER = parseAbi([
   'struct Call { address to; uint256 value; bytes data; }',
-  'struct Answer { bool ok; bytes said; }',
+  'struct Answer { bool ok; bytes returned; }',
   'function run(Call[] calls) returns (Answer[] answers)',
 ])
 
-/** Source: Uniswap/universal-router Dispatcher.sol, V2SwapRouter.sol, V3SwapRouter.sol. */
+/** Errors of Solidity itself, and of Uniswap/universal-router Dispatcher.sol, V2SwapRouter.sol, V3SwapRouter.sol. */
 const ERRORS = parseAbi([
   'error Error(string)',
+  'error Panic(uint256)',
   'error ExecutionFailed(uint256 commandIndex, bytes message)',
   'error V2TooLittleReceived()',
   'error V2TooMuchRequested()',
@@ -31,10 +32,10 @@ export interface AccountCall {
   readonly valueRaw?: bigint
 }
 
-/** What a call gave back: its result, or where it reverted what it says of that. */
+/** Result of a call; `returned` is its revert data where it failed. */
 export interface CallAnswer {
   readonly ok: boolean
-  readonly said: Hex
+  readonly returned: Hex
 }
 
 /** Call data of the runner for calls one after the other; those that revert do not stop the others. */
@@ -57,14 +58,15 @@ export const readRun = (answered: unknown): readonly CallAnswer[] | undefined =>
   }
 }
 
-/** What a contract says of its failure: its words, the name of its error, or its bytes. */
-export const revertWords = (said: Hex): string => {
+/** The reason in revert data: the message, the code of a panic, or the name of the error; undefined where its error is not known. */
+export const revertMessage = (data: Hex): string | undefined => {
   try {
-    const { errorName, args } = decodeErrorResult({ abi: ERRORS, data: said })
+    const { errorName, args } = decodeErrorResult({ abi: ERRORS, data })
     if (errorName === 'Error') return args[0]
-    return errorName === 'ExecutionFailed' ? revertWords(args[1]) : errorName
+    if (errorName === 'Panic') return String(args[0])
+    return errorName === 'ExecutionFailed' ? (revertMessage(args[1]) ?? args[1]) : errorName
   } catch {
-    return said
+    return undefined
   }
 }
 

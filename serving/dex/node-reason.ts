@@ -1,4 +1,8 @@
+import { revertMessage } from './call-runner.ts'
+
 const MAX_LENGTH = 200
+/** Longest revert data that is decoded, as text: an answer of a node may have kilobytes. */
+const MAX_DATA_LENGTH = 16_384
 /** What callers get of every other error: nodes also speak of the account of their operator. */
 const OTHER = 'the node refused the transaction'
 
@@ -30,24 +34,16 @@ const printable = (text: string): string =>
     .trim()
     .slice(0, MAX_LENGTH)
 
-/** First four bytes of `Error(string)` and of `Panic(uint256)`, and bytes of a word. Source: Solidity, ABI specification. */
-const [ERROR_SELECTOR, PANIC_SELECTOR, WORD_BYTES] = ['08c379a0', '4e487b71', 32] as const
-
-/** The text of `Error(string)` or the code of `Panic(uint256)`, which some nodes write after `Reverted`; undefined: the data is something else. */
-const revertText = (given: unknown): string | undefined => {
-  const text = typeof given === 'string' ? given : ''
-  const [, selector, rest = ''] =
-    /^(?:Reverted )?0x([0-9a-f]{8})((?:[0-9a-f]{64})+)$/i.exec(text) ?? []
-  const words = Buffer.from(rest, 'hex')
-  if (selector === PANIC_SELECTOR) return String(BigInt(`0x${rest}`))
-  if (selector !== ERROR_SELECTOR || words.length < 2 * WORD_BYTES) return undefined
-  const length = words.readUInt32BE(2 * WORD_BYTES - 4)
-  return words.toString('utf8', 2 * WORD_BYTES, 2 * WORD_BYTES + length)
+/** Revert data of a node's error, which some nodes write after `Reverted`; undefined: the data is something else. */
+const revertData = (given: unknown): `0x${string}` | undefined => {
+  const text = typeof given === 'string' ? given.slice(0, MAX_DATA_LENGTH) : ''
+  return /^(?:Reverted )?(0x[0-9a-f]{8,})$/i.exec(text)?.[1] as `0x${string}` | undefined
 }
 
 /** The part of a node's error that follows from the transaction, for callers: why a contract or a program fails, what an account lacks; else a fixed text. */
 export const nodeReason = (message: string, data?: unknown): string => {
-  const reverted = revertText(data) ?? REVERT.exec(message)?.[1]
+  const bytes = revertData(data)
+  const reverted = (bytes && revertMessage(bytes)) ?? REVERT.exec(message)?.[1]
   if (reverted !== undefined) {
     const reason = printable(reverted)
     return reason === '' ? 'execution reverted' : `execution reverted: ${reason}`

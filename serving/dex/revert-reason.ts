@@ -7,8 +7,8 @@ export type TrialReason =
   | 'price_moved'
   | 'reverted'
 
-/** What routers and pools say, by what it means. Source: Uniswap/v2-core, v2-periphery, v3-core, v3-periphery. */
-const SAID: readonly (readonly [said: RegExp, reason: TrialReason])[] = [
+/** Revert messages of routers and pools, by what they mean. Source: Uniswap/v2-core, v2-periphery, v3-core, v3-periphery. */
+const REASON_BY_MESSAGE: readonly (readonly [message: RegExp, reason: TrialReason])[] = [
   [
     /INSUFFICIENT_OUTPUT|EXCESSIVE_INPUT|Too ?Little ?Received|Too ?Much ?Requested/i,
     'price_moved',
@@ -18,6 +18,6 @@ const SAID: readonly (readonly [said: RegExp, reason: TrialReason])[] = [
   [/: TRANSFER_FAILED$|\bTF$/, 'purchase_blocked'],
 ]
 
-/** What the words of a revert mean, those of a contract or a node's message that ends with them. */
-export const revertReason = (said: string): TrialReason =>
-  SAID.find(([pattern]) => pattern.test(said))?.[1] ?? 'reverted'
+/** What a revert message means, that of a contract or a node's message that ends with it. */
+export const revertReason = (message: string): TrialReason =>
+  REASON_BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1] ?? 'reverted'

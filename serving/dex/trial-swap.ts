@@ -1,5 +1,11 @@
 import { Fault } from '../../core/errors.ts'
-import { type AccountCall, type CallAnswer, readRun, revertWords, runData } from './call-runner.ts'
+import {
+  type AccountCall,
+  type CallAnswer,
+  readRun,
+  revertMessage,
+  runData,
+} from './call-runner.ts'
 import type { EvmAccountReader } from './evm-account.ts'
 import { answeredNumber, approveData, balanceData, transferData } from './evm-calls.ts'
 import type { SwapQuote } from './quote.ts'
@@ -22,8 +28,8 @@ export interface SwapTrial {
 export const trialQuote = (quote: SwapQuote): SwapQuote =>
   quote.request.mode === 'exact_in' ? { ...quote, minOutRaw: 0n } : quote
 
-/** Longest part of what a contract says that an answer shows. */
-const MAX_SAID = 200
+/** Longest part of a revert message that an answer shows. */
+const MAX_MESSAGE_LENGTH = 200
 /** Base units that a transfer may lose to rounding: tokens that count in shares do so. */
 const ROUNDING = 2n
 
@@ -123,10 +129,10 @@ const readTrial = (plan: TrialPlan, answers: readonly CallAnswer[]): TrialOutcom
   const { watched, swapAt } = plan
   const indexOf = (token: string, holder: string): number =>
     watched.findIndex((each) => each.token === token && each.holder === holder)
-  const numberAt = (index: number): bigint => answeredNumber(answers[index]?.said) ?? 0n
+  const numberAt = (index: number): bigint => answeredNumber(answers[index]?.returned) ?? 0n
   const before = (index: number): bigint => numberAt(swapAt - watched.length + index)
   return {
-    swapped: answers[swapAt] ?? { ok: false, said: '0x' },
+    swapped: answers[swapAt] ?? { ok: false, returned: '0x' },
     heldBefore: (token, holder) => before(indexOf(token, holder)),
     change: (token, holder) => {
       const index = indexOf(token, holder)
@@ -138,10 +144,11 @@ const readTrial = (plan: TrialPlan, answers: readonly CallAnswer[]): TrialOutcom
 }
 
 const readTransfer = (answer: CallAnswer | undefined): Transferred | undefined => {
-  const [before, moved, after] = (answer?.ok && readRun(answer.said)) || []
+  const [before, moved, after] = (answer?.ok && readRun(answer.returned)) || []
   if (!before || !moved || !after) return undefined
-  const isTrue = moved.said === '0x' || answeredNumber(moved.said) !== 0n
-  const arrivedRaw = (answeredNumber(after.said) ?? 0n) - (answeredNumber(before.said) ?? 0n)
+  const isTrue = moved.returned === '0x' || answeredNumber(moved.returned) !== 0n
+  const arrivedRaw =
+    (answeredNumber(after.returned) ?? 0n) - (answeredNumber(before.returned) ?? 0n)
   return { ok: moved.ok && isTrue, arrivedRaw }
 }
 
@@ -211,8 +218,8 @@ const revertedFinding = (trial: SwapTrial, outcome: TrialOutcome): Details => {
   const { sale, swapped } = outcome
   const token = quote.request.tokenIn
   const [sold] = endsOf(quote).first
-  const said = revertWords(swapped.said)
-  const logs = [said.slice(0, MAX_SAID)]
+  const message = revertMessage(swapped.returned) ?? swapped.returned
+  const logs = [message.slice(0, MAX_MESSAGE_LENGTH)]
   if (sale && sold && !sellsNativeToken) {
     if (!sale.ok) return { reason: 'sale_blocked', token, logs }
     const kept = keptPart(token, sold.amountInRaw, sale.arrivedRaw)
@@ -220,5 +227,5 @@ const revertedFinding = (trial: SwapTrial, outcome: TrialOutcome): Details => {
   }
   const drained = drainedPool(trial, outcome)
   if (drained) return { ...drained, logs }
-  return { reason: revertReason(said), logs }
+  return { reason: revertReason(message), logs }
 }

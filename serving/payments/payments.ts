@@ -119,7 +119,7 @@ export interface PaymentsDeps {
 export const createPayments = (deps: PaymentsDeps): Payments => {
   const { paymentLog, nowMs, metrics } = deps
   const holds = createHolds(nowMs)
-  const signatures = createSignatureLimit(WRONG_SIGNATURES_PER_SECOND, nowMs)
+  const signatures = createSignatureLimit(WRONG_SIGNATURES_PER_SECOND)
   const refuse = (problem: string, payer?: string): StartedPayment => {
     metrics.payments.inc({ outcome: 'refused' })
     return { kind: 'refused', problem, ...(payer !== undefined && { payer }) }

@@ -1,23 +1,22 @@
 import { InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
+import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
+import {
+  type BlockhashSightings,
+  blockhashOver,
+  COMMITMENT,
+  statusOver,
+  viewOver,
+} from '../dex/solana-status.ts'
 import type { AuthorizedTransfer, TransferState } from './contract.ts'
 import { readSvmTransaction } from './svm-transaction.ts'
 
-/** Accounts and blocks that most of the stake has voted for. */
-const COMMITMENT = 'confirmed'
 const ENDS: ReadonlySet<unknown> = new Set(['confirmed', 'finalized'])
 /** Newest transactions of a payer that are looked at for a payment which another process sent. */
 const SEARCHED_TRANSACTIONS = 25
 /** Place of the amount in a token account. Source: spl-token state.rs. */
 const AMOUNT_AT = 64
-/**
- * Errors of JSON-RPC by which a node refuses the transaction and not the call. Source: agave rpc-client-api, custom errors (simulation
- * failed, wrong signature, missing signatures, version), and invalid parameters.
- */
-const TRANSACTION_ERRORS: ReadonlySet<number> = new Set([
-  ...[-32_002, -32_003, -32_602, -32_013, -32_015],
-])
 const KNOWN = /already been processed/i
 const MAX_REASON_LENGTH = 200
 
@@ -38,7 +37,13 @@ export interface SvmClient {
   balanceRaw(tokenAccount: string): Promise<bigint>
   /** Throws nothing. */
   send(transaction: string): Promise<SvmSendOutcome>
+  /** At one look: a node that is behind may take a new transaction for one that is too old. */
   stateOf(signature: string, blockhash: string): Promise<SvmTransactionState>
+  /** At one of several looks: `expired` only from a node that is not behind what `sightings` holds of the looks before. */
+  watch(
+    transaction: { readonly signature: string; readonly blockhash: string },
+    sightings: BlockhashSightings,
+  ): Promise<SvmTransactionState>
   /** Searches the newest transactions of a payer for the one of a nonce, whoever sent it. */
   find(transfer: Pick<AuthorizedTransfer, 'from' | 'nonce'>): Promise<TransferState>
 }
@@ -68,6 +73,8 @@ export const openSvmClient = (pool: Pick<RpcPool, 'attempt'>): SvmClient => {
     balanceRaw: (tokenAccount) => ask((call) => balanceOver(call, tokenAccount)),
     find: (transfer) => ask((call) => findOver(call, transfer)),
     stateOf: (signature, blockhash) => ask((call) => stateOver(call, signature, blockhash)),
+    watch: (transaction, sightings) =>
+      ask((call) => watchedStateOver(call, transaction, sightings)),
     send: async (transaction) => {
       let isUnclear = false
       const send = async (call: CallEndpoint): Promise<SvmSendOutcome> => {
@@ -113,7 +120,7 @@ const simulateOver = async (
     return err === null ? undefined : reasonOf(err)
   } catch (error) {
     // The transaction is to blame and not the node, which would be rested otherwise.
-    if (!isRefusal(error)) throw error
+    if (!isTransactionError('svm', 'run', error)) throw error
     return reasonOf(error.message)
   }
 }
@@ -137,9 +144,19 @@ const sendOver = async (call: CallEndpoint, transaction: string): Promise<SvmSen
     await call({ method: 'sendTransaction', params: [transaction, options] })
     return 'sent'
   } catch (error) {
-    if (!isRefusal(error)) throw error
+    if (!isTransactionError('svm', 'send', error)) throw error
     return KNOWN.test(error.message) ? 'sent' : { refused: reasonOf(error.message) }
   }
+}
+
+const watchedStateOver = async (
+  call: CallEndpoint,
+  transaction: { readonly signature: string; readonly blockhash: string },
+  sightings: BlockhashSightings,
+): Promise<SvmTransactionState> => {
+  const view = await viewOver(call, transaction, sightings)
+  if (typeof view === 'object') return stateOfStatus(view.status)
+  return view === 'expired' ? 'expired' : 'pending'
 }
 
 const stateOver = async (
@@ -147,12 +164,12 @@ const stateOver = async (
   signature: string,
   blockhash: string,
 ): Promise<SvmTransactionState> => {
-  const state = await statusOver(call, signature)
-  if (state !== undefined) return state
-  const params = [blockhash, { commitment: COMMITMENT }]
-  if ((await readValue(call, 'isBlockhashValid', params)) !== false) return 'pending'
+  const { status } = await statusOver(call, signature)
+  if (status !== null) return stateOfStatus(status)
+  if ((await blockhashOver(call, blockhash))?.isValid !== false) return 'pending'
   // It may have come between the two questions.
-  return (await statusOver(call, signature)) ?? 'expired'
+  const again = await statusOver(call, signature)
+  return again.status === null ? 'expired' : stateOfStatus(again.status)
 }
 
 /**
@@ -163,8 +180,7 @@ const findOver = async (
   call: CallEndpoint,
   { from, nonce }: Pick<AuthorizedTransfer, 'from' | 'nonce'>,
 ): Promise<TransferState> => {
-  const params = [blockhashOf(nonce), { commitment: COMMITMENT }]
-  const isOver = (await readValue(call, 'isBlockhashValid', params)) === false
+  const isOver = (await blockhashOver(call, blockhashOf(nonce)))?.isValid === false
   const options = { limit: SEARCHED_TRANSACTIONS, commitment: COMMITMENT }
   const method = 'getSignaturesForAddress'
   const newest = await call({ method, params: [from, options] })
@@ -188,22 +204,11 @@ const nonceOver = async (call: CallEndpoint, signature: string): Promise<string 
   return typeof read === 'string' ? undefined : read.nonce
 }
 
-/** undefined: the node knows nothing of it. */
-const statusOver = async (
-  call: CallEndpoint,
-  signature: string,
-): Promise<SvmTransactionState | undefined> => {
-  const method = 'getSignatureStatuses'
-  const value = await readValue(call, method, [[signature], { searchTransactionHistory: true }])
-  const [status] = Array.isArray(value) ? value : []
-  if (status === null) return undefined
-  if (!isJsonObject(status) || status.err === undefined) throw invalid(method)
+const stateOfStatus = (status: Readonly<Record<string, unknown>>): SvmTransactionState => {
+  if (status.err === undefined) throw invalid('getSignatureStatuses')
   if (!ENDS.has(status.confirmationStatus)) return 'pending'
   return status.err === null ? 'confirmed' : 'failed'
 }
-
-const isRefusal = (error: unknown): error is RpcError =>
-  error instanceof RpcError && TRANSACTION_ERRORS.has(error.code)
 
 const reasonOf = (err: unknown): string =>
   (typeof err === 'string' ? err : JSON.stringify(err)).slice(0, MAX_REASON_LENGTH)

@@ -7,15 +7,18 @@ import {
   getTransactionDecoder,
   partiallySignTransaction,
 } from '@solana/kit'
+import { LRUCache } from 'lru-cache'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { RpcPool } from '../../core/rpc/pool.ts'
 import type { SolanaKey } from '../../core/solana-key.ts'
 import type { SvmPaymentNetworkName } from '../../schemas/payment-networks.ts'
-import type {
-  Facilitator,
-  SettlementOrder,
-  SettlementOutcome,
-  VerifiedPayment,
+import type { BlockhashSightings } from '../dex/solana-status.ts'
+import {
+  type Facilitator,
+  MAX_OPEN_PAYMENTS,
+  type SettlementOrder,
+  type SettlementOutcome,
+  type VerifiedPayment,
 } from './contract.ts'
 import { sourceAccountOf } from './exact-svm.ts'
 import {
@@ -33,6 +36,8 @@ const CHECK_INTERVAL_MS = 400
 const SEND_AGAIN_MS = 2_000
 /** Nodes behind one address may differ by some blocks. */
 const CHECKS_UNTIL_EXPIRED = 3
+/** Transactions of which it is remembered at which slot their blockhash was valid: only that tells a node that is behind from an end. */
+const MAX_SIGHTINGS = 4 * MAX_OPEN_PAYMENTS
 /** What a node says of a fee payer without enough SOL. Source: agave, TransactionError. */
 const POOR_FEE_PAYER =
   /InsufficientFundsForFee|AccountNotFound|insufficient funds for fee|no record of a prior credit/i
@@ -57,6 +62,7 @@ export const createSvmSettlement = async (deps: SvmSettlementDeps): Promise<Faci
   const { pool, log, feeKey, network } = deps
   const client = openSvmClient(pool)
   const sign = await createSigner(feeKey)
+  const sightings = new LRUCache<string, BlockhashSightings>({ max: MAX_SIGHTINGS })
   const check = (payment: VerifiedPayment) => problemOnChain(client, payment, { log, network })
   const settleNew = async ({
     payment,
@@ -93,7 +99,9 @@ export const createSvmSettlement = async (deps: SvmSettlementDeps): Promise<Faci
     const isRefused = typeof outcome === 'object'
     if (outcome !== 'sent') log.warn({ network, signature, outcome }, 'payment was not sent')
     const isOver = isNew && isRefused
-    const state = await waitForEnd(client, {
+    const seen = sightings.get(signature) ?? {}
+    sightings.set(signature, seen)
+    const state = await waitForEnd(client, seen, {
       signature,
       text,
       blockhash: blockhashOf(nonce),
@@ -167,6 +175,7 @@ const problemOnChain = async (
 
 const waitForEnd = async (
   client: SvmClient,
+  sightings: BlockhashSightings,
   {
     signature,
     text,
@@ -179,7 +188,9 @@ const waitForEnd = async (
   let expiredChecks = 0
   for (;;) {
     // A node that does not answer for a moment says nothing of the transaction.
-    const state = await client.stateOf(signature, blockhash).catch(() => 'pending' as const)
+    const state = await client
+      .watch({ signature, blockhash }, sightings)
+      .catch(() => 'pending' as const)
     expiredChecks = state === 'expired' ? expiredChecks + 1 : 0
     if (state === 'confirmed' || state === 'failed') return state
     if (expiredChecks >= CHECKS_UNTIL_EXPIRED) return 'expired'

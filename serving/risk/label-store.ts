@@ -12,7 +12,7 @@ export interface ImportResult {
   readonly unchanged: number
 }
 
-/** A list that is imported. `isWhole`: what the source said before and the list lacks is over. */
+/** A list that is imported: what its source said before and the list lacks is over. */
 export interface LabelImport {
   readonly source: string
   readonly format: string
@@ -113,24 +113,24 @@ const withMoments = (
   stored: readonly StoredLabel[],
   nowMs: number,
 ): ReadonlyMap<number, StoredLabel> => {
-  const said = new Map<number, StoredLabel>()
-  const say = ({ evidenceUrl, validFromMs, validToMs, ...label }: ListedLabel, from: number) =>
-    said.set(from, { ...label, evidence_url: evidenceUrl, from_ms: from, to_ms: validToMs })
+  const byStart = new Map<number, StoredLabel>()
+  const put = ({ evidenceUrl, validFromMs, validToMs, ...label }: ListedLabel, from: number) =>
+    byStart.set(from, { ...label, evidence_url: evidenceUrl, from_ms: from, to_ms: validToMs })
   const free = (fits: (label: StoredLabel) => boolean): number | undefined =>
     stored.find((label) => !dated.has(label.from_ms) && fits(label))?.from_ms
   const dated = new Set(listed.flatMap(({ validFromMs }) => validFromMs ?? []))
-  for (const label of listed) if (label.validFromMs !== null) say(label, label.validFromMs)
+  for (const label of listed) if (label.validFromMs !== null) put(label, label.validFromMs)
   const undated = listed.filter(({ validFromMs }) => validFromMs === null)
   const openFrom = free(({ to_ms }) => to_ms === null)
-  for (const label of undated) if (label.validToMs === null) say(label, openFrom ?? nowMs)
+  for (const label of undated) if (label.validToMs === null) put(label, openFrom ?? nowMs)
   for (const label of undated) {
     const end = label.validToMs
     if (end === null) continue
     const endedFrom = free(({ from_ms, to_ms }) => to_ms === end && from_ms < end)
-    const isOpenFree = openFrom !== undefined && openFrom < end && !said.has(openFrom)
-    say(label, endedFrom ?? (isOpenFree ? openFrom : end - 1))
+    const isOpenFree = openFrom !== undefined && openFrom < end && !byStart.has(openFrom)
+    put(label, endedFrom ?? (isOpenFree ? openFrom : end - 1))
   }
-  return said
+  return byStart
 }
 
 const isSame = (one: StoredLabel, other: StoredLabel): boolean =>
@@ -160,12 +160,14 @@ const changesOf = (
   let unchanged = 0
   for (const [key, labels] of listedGroups) {
     const known = groups.get(key) ?? []
-    const said = withMoments(labels, known, nowMs)
-    for (const label of said.values()) {
+    const listedLabels = withMoments(labels, known, nowMs)
+    for (const label of listedLabels.values()) {
       if (known.some((each) => isSame(each, label))) unchanged += 1
       else added.push(label)
     }
-    const others = known.filter(({ from_ms, to_ms }) => to_ms === null && !said.has(from_ms))
+    const others = known.filter(
+      ({ from_ms, to_ms }) => to_ms === null && !listedLabels.has(from_ms),
+    )
     closed.push(...others.map((label) => ({ ...label, to_ms: label.from_ms })))
   }
   const gone = stored.filter((label) => label.to_ms === null && !listedGroups.has(keyOf(label)))

@@ -132,14 +132,14 @@ export const startScreener = (given: ScreenerDeps): RunningTask => {
     else log.error({ err: error }, 'risk screening round failed')
     return OUTAGE_PAUSE_MS
   }
-  const lane = async (): Promise<void> => {
+  const work = async (): Promise<void> => {
     while (!signal.aborted) {
       const waitMs = await screenNext().catch(onError)
       if (waitMs > 0) await pause(waitMs, signal)
     }
   }
-  const lanes = Array.from({ length: Math.max(1, deps.warehouse.places.scan >> 1) }, () =>
-    lane().catch((error: unknown) => {
+  const workers = Array.from({ length: Math.max(1, deps.warehouse.places.scan >> 1) }, () =>
+    work().catch((error: unknown) => {
       if (!signal.aborted) throw error
     }),
   )
@@ -147,7 +147,7 @@ export const startScreener = (given: ScreenerDeps): RunningTask => {
     stop: async () => {
       controller.abort(new Error('the screener stopped'))
       stopObserving()
-      await Promise.all(lanes)
+      await Promise.all(workers)
     },
   }
 }

@@ -12,11 +12,6 @@ const SEVERE_CATEGORIES: readonly string[] = Object.entries(RISK_CATEGORIES)
   .filter(([, row]) => row.class === 'Severe')
   .map(([name]) => name)
 
-interface KnownAddress {
-  readonly isSevere: boolean
-  readonly atMs: number
-}
-
 /**
  * Whether an address is itself labelled with a category of class Severe, on any chain: the same key signs on all of them. What money it met is
  * not looked at. Answers are up to a minute old. Throws `Outage` while labels cannot be read.
@@ -25,15 +20,19 @@ export const createSevereLabelCheck = (
   warehouse: Pick<Warehouse, 'query'>,
   nowMs: () => number,
 ): ((address: string) => Promise<boolean>) => {
-  const known = new LRUCache<string, KnownAddress>({ max: MAX_KEPT })
+  const known = new LRUCache<string, boolean>({
+    max: MAX_KEPT,
+    ttl: KEPT_MS,
+    perf: { now: nowMs },
+    ttlResolution: 0,
+  })
   return async (address) => {
     const kept = known.get(address)
-    const atMs = nowMs()
-    if (kept !== undefined && atMs >= kept.atMs && atMs < kept.atMs + KEPT_MS) return kept.isSevere
-    const query = labelledQuery(address, SEVERE_CATEGORIES, atMs)
+    if (kept !== undefined) return kept
+    const query = labelledQuery(address, SEVERE_CATEGORIES, nowMs())
     const { rows } = await warehouse.query(query, { budget: PLANS.starter.budget })
     const isSevere = rows.length > 0
-    known.set(address, { isSevere, atMs })
+    known.set(address, isSevere)
     return isSevere
   }
 }

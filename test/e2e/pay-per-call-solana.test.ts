@@ -218,12 +218,16 @@ test('a transaction that pays nothing gives no data', async () => {
     )
     assert.deepEqual(chargeless, [402, 'unexpected_settle_error'])
     const failed = { slot: 1, confirmationStatus: 'confirmed', err: { InstructionError: [2, 1] } }
-    const inBlock = await saying('getSignatureStatuses', { value: [failed] }, async () => {
-      chain.node.answers.set('sendTransaction', 'taken')
-      const refusal = await refusedAs(pay(PATH, await sign()))
-      chain.node.answers.delete('sendTransaction')
-      return refusal
-    })
+    const inBlock = await saying(
+      'getSignatureStatuses',
+      { context: { slot: 1 }, value: [failed] },
+      async () => {
+        chain.node.answers.set('sendTransaction', 'taken')
+        const refusal = await refusedAs(pay(PATH, await sign()))
+        chain.node.answers.delete('sendTransaction')
+        return refusal
+      },
+    )
     assert.deepEqual(inBlock, [402, 'invalid_exact_svm_transaction_failed'])
   })
   assert.equal(got, 0n)
@@ -282,7 +286,7 @@ test('a killed process takes no transaction twice, and pays out what was interru
   const unsent = await sign()
   const got = await earned(async () => {
     // Killed behind the sending, before its end is seen.
-    await saying('getSignatureStatuses', { value: [null] }, () =>
+    await saying('getSignatureStatuses', { context: { slot: 1 }, value: [null] }, () =>
       run(async (base) => {
         const before = chain.balanceOf(payee.address)
         ask(base, PATH, unseen).catch(() => undefined)

@@ -236,16 +236,17 @@ test('a settlement that fails counts as a call that was not paid', async () => {
   assert.equal(await startedAs(payments.start(call)), 'RATE_LIMIT')
 })
 
-test('wrong payment signatures are limited per address; what is wrong beside them is found before', async () => {
-  const { payments, clock } = openPayments()
+test('wrong payment signatures are limited per address; what is wrong beside them is found before', async (t) => {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.now() })
+  const { payments } = openPayments()
   const wrong = await newCall(newAccount(), { chainId: 1 })
   const outcomes: unknown[] = []
   for (let time = 0; time < 40; time += 1) outcomes.push(await startedAs(payments.start(wrong)))
   assert.deepEqual(outcomes.slice(0, 20), Array(20).fill('invalid_exact_evm_payload_signature'))
   assert.deepEqual(outcomes.slice(20), Array(20).fill('RATE_LIMIT'))
-  clock.ms += 999
+  t.mock.timers.tick(999)
   assert.equal(await startedAs(payments.start(wrong)), 'RATE_LIMIT')
-  clock.ms += 1
+  t.mock.timers.tick(1)
   assert.equal(await startedAs(payments.start(wrong)), 'invalid_exact_evm_payload_signature')
   const good = await newCall(newAccount(), { address: '198.51.100.1' })
   opened(await startedAs(payments.start(good)))

@@ -11,6 +11,7 @@ import {
 import { missingColumnOutage } from './insert-errors.ts'
 import { isEngineError, toReadError } from './read-errors.ts'
 import { openServerEngine, type ServerTarget } from './server-engine.ts'
+import { toSqlLiteral } from './set-statement.ts'
 
 /** One SQL statement with its bound parameters. Values reach SQL only through `params`. */
 export interface Query {
@@ -25,10 +26,29 @@ export interface QueryResult<Row> {
   readonly elapsedMs: number
 }
 
-/** Rows as the engine printed them, not parsed, and what they cost. */
+/** How the engine writes rows. Source: ClickHouse, "Format Template". */
+export interface RowTemplate {
+  /** Before the first row; as `between` and `tail` without `$`. */
+  readonly head: string
+  /** A row: text with values as `${INDEX:JSON}` or `${INDEX:Raw}`, by the index of their column. */
+  readonly row: string
+  readonly between: string
+  /** Behind the last row. */
+  readonly tail: string
+}
+
+/** A statement whose rows the engine writes by a template. */
+export interface TextQuery extends Query {
+  readonly template: RowTemplate
+  /** More rows pass the budget: below the budget's own bound, where a row of the template is long. */
+  readonly maxRows?: number
+  /** How often a value stands in a row at most: the engine counts the bytes of a column once. Default: 1. */
+  readonly repeats?: number
+}
+
+/** Rows as the engine wrote them, and what they cost. */
 export interface TextQueryResult {
-  /** The rows one after the other, each a JSON list with `, ` between its values; anything may stand between rows. */
-  readonly text: string
+  readonly body: Buffer
   readonly rowCount: number
   readonly rowsRead: number
   readonly elapsedMs: number
@@ -60,8 +80,11 @@ export interface Warehouse {
   query<Row>(query: Query, options?: ReadOptions): Promise<QueryResult<Row>>
   /** Rows as arrays in the order of the SELECT list: cheaper for wide answers. */
   queryArrays(query: Query, options?: ReadOptions): Promise<QueryResult<unknown[]>>
-  /** Rows as JSON text, for answers that are text again: big integers and decimals as numbers, what is not finite as null. */
-  queryText(query: Query, options?: ReadOptions): Promise<TextQueryResult>
+  /**
+   * Rows written by a template, for answers that are text again: big integers and decimals as numbers, what is not finite as null, times
+   * as `2026-03-01T00:39:48Z`.
+   */
+  queryText(query: TextQuery, options?: ReadOptions): Promise<TextQueryResult>
   /**
    * One insert; the same token again is dropped by the engine. Big numbers as strings. A field without a column is an `Outage`: the
    * table is older than the row.
@@ -96,13 +119,42 @@ const JSON_READ_SETTINGS = {
   do_not_merge_across_partitions_select_final: 1,
 } as const
 
+/** Longest statement that the engine reads, characters: a template stands in it. */
+const MAX_TEXT_STATEMENT = 4 * 1024 * 1024
+
 /** Numbers are printed as numbers: the text goes to the client as it is. */
 const TEXT_READ_SETTINGS = {
   ...JSON_READ_SETTINGS,
   output_format_json_quote_64bit_integers: 0,
   output_format_json_quote_decimals: 0,
   precise_float_parsing: 1,
+  max_query_size: String(MAX_TEXT_STATEMENT),
 } as const
+
+/** Stands between the rows and what the engine says of them: neither JSON nor a template has this byte. */
+const SUMMARY_BYTE = 2
+const SUMMARY_MARK = String.fromCharCode(SUMMARY_BYTE)
+
+/** Settings of the statement alone: an embedded connection keeps what is SET. */
+const templateClause = ({ head, row, between, tail }: RowTemplate): string =>
+  ` SETTINGS ${Object.entries({
+    format_template_row_format: row,
+    format_template_rows_between_delimiter: between,
+    format_template_resultset_format: `${head}\${data}${tail}${SUMMARY_MARK}\${rows:JSON} \${rows_read:JSON}`,
+    date_time_output_format: 'iso',
+  })
+    .map(([name, text]) => `${name} = ${toSqlLiteral(text)}`)
+    .join(', ')}`
+
+/** The same budget for a statement whose rows are written by a template. */
+const templateBudget = (
+  budget: StatementBudget,
+  { maxRows = budget.resultRows, repeats = 1 }: TextQuery,
+): StatementBudget => ({
+  ...budget,
+  resultRows: budget.resultRows === 0 ? maxRows : Math.min(budget.resultRows, maxRows),
+  resultBytes: Math.ceil(budget.resultBytes / repeats),
+})
 
 const INSERT_SETTINGS = {
   async_insert: 0,
@@ -142,19 +194,15 @@ const throwAsOutage = (error: unknown): never => {
   throw new Outage('warehouse', 'the warehouse did not answer', { cause: error })
 }
 
-/** The frame of a JSONCompact answer around its rows. An unescaped `"data":` or last `"rows":` stands in the frame only. */
-const extractRows = (answer: string): Omit<TextQueryResult, 'elapsedMs'> => {
-  const start = answer.indexOf('"data":')
-  const end = answer.lastIndexOf('"rows":')
-  if (start === -1 || end === -1)
+const SUMMARY = /^(\d+) (\d+)\s*$/
+
+/** The rows of an answer, and what the engine says of them behind the last mark. */
+const extractRows = (body: Buffer): Omit<TextQueryResult, 'elapsedMs'> => {
+  const end = body.lastIndexOf(SUMMARY_BYTE)
+  const [, rows, rowsRead] = SUMMARY.exec(body.toString('latin1', end + 1)) ?? []
+  if (end === -1 || rows === undefined)
     throw new Outage('warehouse', 'the response of the warehouse is truncated')
-  const tail = JSON.parse(`{${answer.slice(end)}`) as {
-    readonly rows: number
-    readonly statistics?: { readonly rows_read?: number }
-  }
-  const open = answer.indexOf('[', start)
-  const text = answer.slice(open + 1, answer.lastIndexOf(']', end))
-  return { text, rowCount: tail.rows, rowsRead: tail.statistics?.rows_read ?? 0 }
+  return { body: body.subarray(0, end), rowCount: Number(rows), rowsRead: Number(rowsRead) }
 }
 
 interface ParsedResponse {
@@ -169,13 +217,13 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
     query: Query,
     printed: Pick<EngineRead, 'format' | 'settings'>,
     { signal, budget = INTERNAL_BUDGET, share = 'internal' }: ReadOptions = {},
-  ): Promise<{ readonly text: string; readonly elapsedMs: number }> => {
+  ): Promise<{ readonly answer: Buffer; readonly elapsedMs: number }> => {
     const startedMs = performance.now()
     const settings = { ...printed.settings, ...budgetSettings(budget) }
     try {
       const { format } = printed
-      const text = await engine.read({ ...query, format, settings, share, signal })
-      return { text, elapsedMs: performance.now() - startedMs }
+      const answer = await engine.read({ ...query, format, settings, share, signal })
+      return { answer, elapsedMs: performance.now() - startedMs }
     } catch (error) {
       throw signal?.aborted ? signal.reason : toReadError(error)
     }
@@ -185,8 +233,9 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
     format: 'JSON' | 'JSONCompact',
     options?: ReadOptions,
   ): Promise<QueryResult<Row>> => {
-    const { text, elapsedMs } = await run(query, { format, settings: JSON_READ_SETTINGS }, options)
-    const { data, statistics } = parseResponse(text)
+    const printed = { format, settings: JSON_READ_SETTINGS }
+    const { answer, elapsedMs } = await run(query, printed, options)
+    const { data, statistics } = parseResponse(answer.toString())
     return { rows: data as Row[], rowsRead: statistics?.rows_read ?? 0, elapsedMs }
   }
   return {
@@ -195,9 +244,11 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
     query: (query, options) => read(query, 'JSON', options),
     queryArrays: (query, options) => read(query, 'JSONCompact', options),
     queryText: async (query, options) => {
-      const printed = { format: 'JSONCompact', settings: TEXT_READ_SETTINGS } as const
-      const { text, elapsedMs } = await run(query, printed, options)
-      return { ...extractRows(text), elapsedMs }
+      const printed = { format: 'Template', settings: TEXT_READ_SETTINGS } as const
+      const statement = { ...query, sql: query.sql + templateClause(query.template) }
+      const budget = templateBudget(options?.budget ?? INTERNAL_BUDGET, query)
+      const { answer, elapsedMs } = await run(statement, printed, { ...options, budget })
+      return { ...extractRows(answer), elapsedMs }
     },
     ...makeWrites(engine),
     close: () => engine.close(),

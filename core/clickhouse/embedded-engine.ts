@@ -99,7 +99,7 @@ const makeReaderPool = (path: string, { kill }: QueryKiller) => {
     }
   }
   return {
-    read: (read: EngineRead): Promise<string> => limits[read.share](() => run(read)),
+    read: (read: EngineRead): Promise<Buffer> => limits[read.share](() => run(read)),
     close: async (): Promise<void> => {
       closed = true
       await Promise.all([...running].map(([id, done]) => kill(id, done)))

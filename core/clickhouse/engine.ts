@@ -13,7 +13,7 @@ export type ReadConcurrency = Readonly<Record<ReadWorkload, number>>
 
 /** One statement as an engine runs it. */
 export interface EngineRead extends Query {
-  readonly format: 'JSON' | 'JSONCompact'
+  readonly format: 'JSON' | 'JSONCompact' | 'Template'
   readonly settings: ClickHouseSettings
   readonly share: ReadWorkload
   readonly signal?: AbortSignal | undefined
@@ -28,10 +28,10 @@ export interface Engine {
   /** True: no other process can write to its tables while this one has them open. */
   readonly isExclusive: boolean
   /**
-   * The answer as the engine printed it. A signal ends the statement inside the engine; the promise rejects once it has
+   * The answer as the engine printed it, in UTF-8. A signal ends the statement inside the engine; the promise rejects once it has
    * ended, so that who counts running statements counts what really runs.
    */
-  read(read: EngineRead): Promise<string>
+  read(read: EngineRead): Promise<Buffer>
   readonly writing: WithClient
   close(): Promise<void>
 }

@@ -5,6 +5,8 @@ import type { ReaderRequest, ReaderResponse } from './start-reader-thread.ts'
 
 const { path } = workerData as { readonly path: string }
 
+const encoder = new TextEncoder()
+
 const connect = (): Session => {
   const session = new Session(path)
   session.query('SET readonly = 2')
@@ -30,16 +32,18 @@ let session = connect()
 const handleRequest = (request: ReaderRequest): ReaderResponse => {
   if (request === 'close') {
     session.close()
-    return { text: '' }
+    return { bytes: new Uint8Array() }
   }
   try {
-    return { text: session.query(request.sql, request.format) }
+    return { bytes: encoder.encode(session.query(request.sql, request.format)) }
   } catch (error) {
     session = replaceSession(session)
     return { error: error instanceof Error ? error.message : String(error) }
   }
 }
 
-parentPort?.on('message', (request: ReaderRequest) =>
-  parentPort?.postMessage(handleRequest(request)),
-)
+/** The memory of an answer is handed over, not copied: only its text was made here. */
+parentPort?.on('message', (request: ReaderRequest) => {
+  const response = handleRequest(request)
+  parentPort?.postMessage(response, 'bytes' in response ? [response.bytes.buffer] : [])
+})

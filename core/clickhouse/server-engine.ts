@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client'
+import {
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  createClient,
+  type DataFormat,
+} from '@clickhouse/client'
 import type { Secret } from '../config/secret.ts'
 import { type Engine, killQuerySql, type ReadConcurrency } from './engine.ts'
 
@@ -69,7 +74,8 @@ export const openServerEngine = (
       try {
         const set = await reader.query({
           query: sql,
-          format,
+          // The driver passes the name on, but its list of names is short of this one.
+          format: format as DataFormat,
           query_id: id,
           clickhouse_settings: {
             ...settings,
@@ -80,7 +86,7 @@ export const openServerEngine = (
           ...(params && { query_params: params }),
           ...(signal && { abort_signal: signal }),
         })
-        return await set.text()
+        return Buffer.from(await set.text())
       } catch (error) {
         if (signal?.aborted) await killQuery(reader, id)
         throw error

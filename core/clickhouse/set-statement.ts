@@ -15,7 +15,7 @@ const escapeText = (text: string): string =>
   text.replace(/[\\\0\b\f\n\r\t]/g, (character) => ESCAPE_SEQUENCES[character] ?? character)
 
 /** A string literal of SQL. */
-const toSqlLiteral = (text: string): string => `'${escapeText(text).replaceAll("'", "\\'")}'`
+export const toSqlLiteral = (text: string): string => `'${escapeText(text).replaceAll("'", "\\'")}'`
 
 const formatListItem = (value: unknown): string => {
   if (value === null || value === undefined) return 'NULL'

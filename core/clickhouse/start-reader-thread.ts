@@ -5,8 +5,10 @@ import { resolveWorkerModule } from '../runtime/thread-pool.ts'
 /** What a reading thread is asked: one statement, or to close its connection. */
 export type ReaderRequest = { readonly sql: string; readonly format: string } | 'close'
 
-/** The engine's text, or what it said instead. */
-export type ReaderResponse = { readonly text: string } | { readonly error: string }
+/** The engine's answer in UTF-8, or what it said instead. */
+export type ReaderResponse =
+  | { readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly error: string }
 
 /** Room for young objects, megabytes. */
 const YOUNG_GENERATION_MB = 8
@@ -14,7 +16,7 @@ const YOUNG_GENERATION_MB = 8
 /** One thread; it does one thing at a time. */
 export interface ReaderThread {
   /** Throws what the engine answered, as the driver's error. */
-  run(sql: string, format: string): Promise<string>
+  run(sql: string, format: string): Promise<Buffer>
   close(): Promise<void>
 }
 
@@ -54,7 +56,7 @@ export const startReaderThread = (path: string): ReaderThread => {
     run: async (sql, format) => {
       const reply = await ask({ sql, format })
       if ('error' in reply) throw parseError(reply.error)
-      return reply.text
+      return Buffer.from(reply.bytes.buffer)
     },
     close: async () => {
       closing = true

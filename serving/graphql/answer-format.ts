@@ -1,10 +1,11 @@
 import { GraphQLError } from 'graphql'
 import { acceptedType } from '../http/accepted-type.ts'
+import type { AnswerBudget } from './answer-budget.ts'
 import type { Plan } from './plan.ts'
 import type { RecordLayout } from './record-layout.ts'
+import { JSON_FRAME, type RecordFrame } from './record-template.ts'
 import { type GroupMember, groupMembers, type RootMember } from './select.ts'
 import type { Field } from './selection.ts'
-import { type AnswerBudget, JSON_FRAME, type RecordFrame } from './write-records.ts'
 
 /** How the rows of an answer are written. */
 export interface AnswerFormat {
@@ -25,12 +26,7 @@ export const JSON_FORMAT: AnswerFormat = {
 }
 
 const text = (value: string): Buffer => Buffer.from(value)
-const LINES: RecordFrame = {
-  head: text(''),
-  between: text('\n'),
-  tail: text('\n'),
-  empty: text(''),
-}
+const LINES: RecordFrame = { head: '', between: '\n', tail: '\n', empty: '' }
 
 const ndjson = (mediaType: string): AnswerFormat => ({
   ...JSON_FORMAT,
@@ -91,11 +87,11 @@ const CSV: AnswerFormat = {
   mediaType: 'text/csv',
   rowsOnly: true,
   frameOf: (fields, budget) => {
-    const head = text(headLine(fields, budget))
+    const head = headLine(fields, budget)
     const columns = [...cellsOf(fields, '')]
     // Most readers skip a line with nothing in it.
     const cell = csvCell(text(columns.length === 1 ? '""' : ''))
-    return { head, between: text(NEW_LINE), tail: text(NEW_LINE), empty: head, cell }
+    return { head, between: NEW_LINE, tail: NEW_LINE, empty: head, cell }
   },
   layoutOf: (fields, layout) => {
     const literals: string[] = []

@@ -2,7 +2,9 @@ import { isListType, type Leaf } from '../../schemas/cubes/types.ts'
 import {
   createRecordLayout,
   type OutputColumn,
+  optionalListColumn,
   type RecordLayout,
+  selectList,
   storedColumn,
   storedLeaf,
 } from './record-layout.ts'
@@ -57,7 +59,7 @@ const joinedColumn = ({ statement, values, index }: JoinedRows, leaf: Leaf): Out
     return `tupleElement(arrayElement(r${index}, n), ${place + 1})`
   }
   const sql = statement.use(leaf)
-  if (isListType(leaf.type)) return { sql: elementOf(`[${sql}]`), format: 'optional-list' }
+  if (isListType(leaf.type)) return optionalListColumn(elementOf(`[${sql}]`))
   return storedColumn(leaf, sql, (text) => elementOf(`toNullable(${text})`))
 }
 
@@ -114,7 +116,7 @@ export const compileJoined = (
   const lengths = joins.map(({ index }) => `length(r${index})`).join(', ')
   const copies = `ARRAY JOIN range(1, greatest(1, ${lengths}) + 1) AS n`
   const tail = `${orderByClause(outerKeys, unique)}, n ASC${pageClause(statement)}`
-  const columns = shape.columns.join(', ') || '1'
+  const columns = selectList(shape)
   return {
     shape,
     sql: `WITH main AS (${rows}) SELECT ${columns} FROM main${clauses.join('')} ${copies}${tail}`,

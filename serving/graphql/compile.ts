@@ -2,7 +2,13 @@ import type { Query } from '../../core/clickhouse/client.ts'
 import type { BlockScope } from './block-scope.ts'
 import { compileGrouped } from './compile-grouped.ts'
 import { compileJoined } from './compile-joined.ts'
-import { createRecordLayout, type RecordLayout, storedColumn, storedLeaf } from './record-layout.ts'
+import {
+  createRecordLayout,
+  type RecordLayout,
+  selectList,
+  storedColumn,
+  storedLeaf,
+} from './record-layout.ts'
 import { type CubeSelection, isGrouped, joinFields, valueFields } from './selection.ts'
 import {
   createStatement,
@@ -26,7 +32,7 @@ const compileUngrouped = (statement: StatementContext): CompiledQuery => {
   const where = whereClause(statement)
   const tail =
     orderByClause(keys, selection.cube.order) + limitByClause(statement, by) + pageClause(statement)
-  const columns = shape.columns.join(', ') || '1'
+  const columns = selectList(shape)
   return { shape, sql: `SELECT ${columns} FROM ${fromClause(statement)} WHERE ${where}${tail}` }
 }
 

@@ -37,6 +37,34 @@ export const cubePaths = (cube: Cube): CubePaths => {
   return paths
 }
 
+/** What a cube's paths are asked for by, worked out once. */
+export interface CubeIndex {
+  readonly paths: CubePaths
+  /** Paths of what is no list, with `_` between their steps: `Trade_Buy_Amount`. */
+  readonly orderNames: ReadonlyMap<string, PathAndLeaf>
+}
+
+/** A path as `orderBy` and `calculate` write it. */
+export const toUnderscorePath = (path: string): string => path.replaceAll('.', '_')
+
+/** Works out the index of a cube when it is first asked for. */
+export const createCubeIndexes = (): ((cube: Cube) => CubeIndex) => {
+  const known = new WeakMap<Cube, CubeIndex>()
+  return (cube) => {
+    const indexed = known.get(cube)
+    if (indexed) return indexed
+    const paths = cubePaths(cube)
+    const orderNames = new Map(
+      [...paths].flatMap(([path, leaf]) =>
+        isListType(leaf.type) ? [] : [[toUnderscorePath(path), { path, leaf }] as const],
+      ),
+    )
+    const index = { paths, orderNames }
+    known.set(cube, index)
+    return index
+  }
+}
+
 const treeOn = (tree: Tree, vm: Vm): Tree =>
   Object.fromEntries(
     Object.entries(tree).map(([name, node]): [string, Tree[string]] => {

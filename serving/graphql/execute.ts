@@ -8,6 +8,7 @@ import {
   type QueryCaller,
   queryWorkMilliUnits,
 } from '../queries/limited-reads.ts'
+import { type AnswerBudget, createAnswerBudget } from './answer-budget.ts'
 import type { AnswerFormat } from './answer-format.ts'
 import { type BlockScope, hasEventRows, onScopeChain } from './block-scope.ts'
 import { compileQuery } from './compile.ts'
@@ -15,15 +16,10 @@ import { selectionPrices } from './credits.ts'
 import { QueryTooExpensive } from './errors.ts'
 import type { QueryLimits } from './limits.ts'
 import type { Plan } from './plan.ts'
+import { createRecordTemplate, JSON_FRAME, type RecordFrame } from './record-template.ts'
+import { rewriteValues } from './rewrite-values.ts'
 import { cubeMembers, type GroupMember } from './select.ts'
 import type { CubeSelection } from './selection.ts'
-import {
-  type AnswerBudget,
-  createAnswerBudget,
-  JSON_FRAME,
-  type RecordFrame,
-  writeRecords,
-} from './write-records.ts'
 
 /** What a plan runs on. */
 export interface ExecutionDeps {
@@ -58,10 +54,10 @@ interface CubeResult {
   readonly rowsRead: number
 }
 
-const emptyResult = ({ empty }: RecordFrame = JSON_FRAME): CubeResult => ({
-  list: empty,
+const emptyResult = ({ empty }: RecordFrame = JSON_FRAME, rowsRead = 0): CubeResult => ({
+  list: Buffer.from(empty),
   rowCount: 0,
-  rowsRead: 0,
+  rowsRead,
 })
 const EMPTY_RESULT = emptyResult()
 
@@ -78,9 +74,20 @@ const runCube = async (
   if (isOver || selection.chains.length === 0 || selection.limit.count === 0)
     return emptyResult(frame)
   const { shape, ...query } = compileQuery(selection, nowMs, scope)
-  const { text, rowCount, rowsRead } = await reads.queryText(query, caller)
-  const layout = format.layoutOf(selection.fields, shape)
-  const list = await writeRecords(text, rowCount, layout, { budget, frame, signal: caller.signal })
+  const template = createRecordTemplate(format.layoutOf(selection.fields, shape), frame)
+  const { repeats, rowBytes, marked } = template
+  const most = Math.max(1, Math.floor(budget.left() / rowBytes))
+  const rows = selection.limit.count > most ? { maxRows: most } : {}
+  const { body, rowCount, rowsRead } = await reads.queryText(
+    { ...query, template, repeats, ...rows },
+    caller,
+  )
+  if (rowCount === 0) {
+    budget.spend(frame.empty.length)
+    return emptyResult(frame, rowsRead)
+  }
+  const { cell } = frame
+  const list = await rewriteValues(body, { marked, cell, budget, signal: caller.signal })
   return { list, rowCount, rowsRead }
 }
 

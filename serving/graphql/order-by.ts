@@ -1,10 +1,8 @@
 import { type FieldNode, GraphQLError, Kind, type ValueNode } from 'graphql'
-import { type Cube, isListType } from '../../schemas/cubes/types.ts'
-import { type CubePaths, leafAt, type PathAndLeaf } from './cube-paths.ts'
+import type { Cube } from '../../schemas/cubes/types.ts'
+import { type CubeIndex, leafAt, type PathAndLeaf, toUnderscorePath } from './cube-paths.ts'
 import { expressionReferences } from './expression.ts'
 import type { OrderKey, ValueField } from './selection.ts'
-
-const toUnderscorePath = (path: string): string => path.replaceAll('.', '_')
 
 /** The path with its last step replaced by the response key: `Block_Bucket` for `Bucket: Time(…)`. */
 const aliasedPath = (path: string, key: string): string =>
@@ -69,7 +67,7 @@ const MAX_ORDER_KEYS = 50
 /** The order of a cube selection, keys as written; the cube's own where none is given. */
 export const parseOrderBy = (
   node: FieldNode,
-  paths: CubePaths,
+  { paths, orderNames }: CubeIndex,
   fields: NamedFields,
   cube: Cube,
 ): readonly OrderKey[] => {
@@ -77,20 +75,13 @@ export const parseOrderBy = (
   const items = given ? (given.kind === Kind.LIST ? given.values : [given]) : []
   if (items.length > MAX_ORDER_KEYS)
     throw new GraphQLError(`'orderBy' has more than ${MAX_ORDER_KEYS} keys`, { nodes: node })
-  const written = new Map(
-    items.length > 0
-      ? [...paths].flatMap(([path, leaf]) =>
-          isListType(leaf.type) ? [] : [[toUnderscorePath(path), { path, leaf }] as const],
-        )
-      : [],
-  )
   const keys = items.flatMap((item) =>
     (item.kind === Kind.OBJECT ? item.fields : []).map(({ name, value }): OrderKey => {
       const descending = name.value.startsWith('descending')
       const text = textValue(value)
       if (name.value.endsWith('ByField'))
-        return orderByFieldName(text, descending, written, fields, value)
-      return { ...(written.get(text) ?? { path: text, leaf: leafAt(paths, text) }), descending }
+        return orderByFieldName(text, descending, orderNames, fields, value)
+      return { ...(orderNames.get(text) ?? { path: text, leaf: leafAt(paths, text) }), descending }
     }),
   )
   if (keys.length > 0) return keys

@@ -1,13 +1,13 @@
 import type { Leaf } from '../../schemas/cubes/types.ts'
 import type { Field, ValueField } from './selection.ts'
 
-/** How a value of the engine becomes a value of the answer. */
-export type ValueFormat = 'as-is' | 'time' | 'date' | 'boolean' | 'units' | 'optional-list'
+/** How the engine writes a value into a record: as JSON, or a text that is JSON already. Source: ClickHouse, "Format Template". */
+export type EscapingRule = 'JSON' | 'Raw'
 
-/** One value of a record: its SQL, and with `units` the SQL of the decimal places. */
+/** One value of a record: its SQL, and for an amount in base units the SQL of its decimal places. */
 export interface OutputColumn {
   readonly sql: string
-  readonly format: ValueFormat
+  readonly rule: EscapingRule
   readonly places?: string
 }
 
@@ -17,29 +17,39 @@ export interface RecordLayout {
   readonly columns: readonly string[]
   /** One more than `slots`: before the first value, between two, after the last. */
   readonly literals: readonly string[]
-  readonly slots: readonly {
-    readonly column: number
-    readonly format: ValueFormat
-    readonly places: number
-  }[]
+  readonly slots: readonly RecordSlot[]
 }
 
-const FORMAT_BY_TYPE: Readonly<Record<Leaf['type'], ValueFormat>> = {
-  String: 'as-is',
-  Int: 'as-is',
-  Float: 'as-is',
-  Boolean: 'boolean',
-  DateTime: 'time',
-  Date: 'date',
-  StringList: 'as-is',
-  IntList: 'as-is',
-  FloatList: 'as-is',
+/** A value of a record. */
+export interface RecordSlot {
+  /** Index of its column. */
+  readonly column: number
+  readonly rule: EscapingRule
+  /** Index of the column with the decimal places of an amount in base units; -1: the value stands as it is. */
+  readonly places: number
+}
+
+/** The SELECT list of a record; of one without values a column that is printed as nothing, because a template needs one. */
+export const selectList = ({ columns }: Pick<RecordLayout, 'columns'>): string =>
+  columns.join(', ') || "''"
+
+/** SQL that the engine prints as a value of its type: seconds of a time, because no chain of ours has finer block times. */
+const PRINTED: Readonly<Partial<Record<Leaf['type'], (sql: string) => string>>> = {
+  Boolean: (sql) => `toBool(${sql})`,
+  DateTime: (sql) => `toDateTime(${sql}, 'UTC')`,
+  Date: (sql) => `toDate(${sql})`,
 }
 
 /** A value of a leaf's type. */
 export const outputColumn = (sql: string, { type }: Pick<Leaf, 'type'>): OutputColumn => ({
-  sql,
-  format: FORMAT_BY_TYPE[type],
+  sql: PRINTED[type]?.(sql) ?? sql,
+  rule: 'JSON',
+})
+
+/** A list that stands alone in a list, or null for an empty list around it. */
+export const optionalListColumn = (sql: string): OutputColumn => ({
+  sql: `if(empty(${sql}), 'null', toJSONString(arrayElement(${sql}, 1)))`,
+  rule: 'Raw',
 })
 
 /** Leaf of a field of rows as they are stored: planning lets nothing else into a record that is not grouped. */
@@ -60,7 +70,7 @@ export const storedColumn = (
 ): OutputColumn => {
   const { exactUnits } = leaf
   if (!exactUnits) return outputColumn(place(sql), leaf)
-  return { sql: place(exactUnits.raw), format: 'units', places: place(exactUnits.places) }
+  return { sql: place(exactUnits.raw), rule: 'JSON', places: place(exactUnits.places) }
 }
 
 /** The shape of a record with the names and the nesting of the query. Names are GraphQL names, so they need no escape. */
@@ -70,7 +80,7 @@ export const createRecordLayout = (
 ): RecordLayout => {
   const columns = new Map<string, number>()
   const literals: string[] = []
-  const slots: { column: number; format: ValueFormat; places: number }[] = []
+  const slots: RecordSlot[] = []
   let text = ''
   const columnOf = (sql: string): number => {
     const known = columns.get(sql) ?? columns.size
@@ -84,10 +94,10 @@ export const createRecordLayout = (
       if (field.kind === 'group' || field.kind === 'join') write(field.fields)
       else if (field.kind === 'typename') text += `"${field.name}"`
       else {
-        const { sql, format, places } = output(field)
+        const { sql, rule, places } = output(field)
         literals.push(text)
         text = ''
-        slots.push({ column: columnOf(sql), format, places: places ? columnOf(places) : -1 })
+        slots.push({ column: columnOf(sql), rule, places: places ? columnOf(places) : -1 })
       }
     }
     text += '}'

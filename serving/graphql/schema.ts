@@ -19,7 +19,7 @@ import {
   type Cube,
   type CubeGroup,
 } from '../../schemas/cubes/types.ts'
-import { cubeOn } from './cube-paths.ts'
+import { type CubeIndex, createCubeIndexes, cubeOn } from './cube-paths.ts'
 import { createCubeTypes, cubeArguments, type SharedTypes } from './cube-types.ts'
 import { createFilterTypes } from './filter-types.ts'
 import { metricOperators } from './operators.ts'
@@ -34,6 +34,8 @@ export interface CubeSchema {
   readonly inGroup: Readonly<Record<CubeGroup, ReadonlyMap<string, Cube>>>
   /** Chains of this installation. */
   readonly chains: readonly string[]
+  /** Paths of one of these cubes. */
+  readonly indexOf: (cube: Cube) => CubeIndex
 }
 
 /** Networks that documents may name whether or not the chain is ingested here. */
@@ -207,5 +209,5 @@ export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[
     )
   const all = byName((cube) => cube)
   const inGroup = mapGroups(({ vm }) => (vm === null ? all : byName((cube) => cubeOn(cube, vm))))
-  return { schema, cubes: all, inGroup, chains }
+  return { schema, cubes: all, inGroup, chains, indexOf: createCubeIndexes() }
 }

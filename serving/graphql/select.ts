@@ -12,7 +12,7 @@ import {
 import type { Cube, CubeGroup } from '../../schemas/cubes/types.ts'
 import { isLeaf, isLeafOrTree, type Leaf, type Tree } from '../../schemas/cubes/types.ts'
 import { type CoercedInput, mentionsPath, parseCondition, selectorCondition } from './conditions.ts'
-import { type CubePaths, cubePaths, leafAt } from './cube-paths.ts'
+import { type CubeIndex, leafAt } from './cube-paths.ts'
 import { parseExpression } from './expression.ts'
 import type { QueryLimits } from './limits.ts'
 import { FLAT_ROOT_PREFIX, isSkipped, LEAF_FORM_ALIAS } from './normalize.ts'
@@ -76,6 +76,7 @@ interface SelectContext {
   readonly limits: QueryLimits
   readonly work: PlanningBudget
   readonly coerced: CoercedArguments
+  readonly indexOf: CubeSchema['indexOf']
 }
 
 /** Values of arguments by the list that fragments share. */
@@ -93,9 +94,8 @@ const coerceArguments = (
   return values
 }
 
-interface RecordContext extends SelectContext {
+interface RecordContext extends SelectContext, CubeIndex {
   readonly cube: Cube
-  readonly paths: CubePaths
   /** Cubes of the group, for joins. */
   readonly cubes: ReadonlyMap<string, Cube>
   /** The record is joined to another one: it holds fields of rows only. */
@@ -228,7 +228,7 @@ const parseJoin = (
   const cube = record.cubes.get(node.name.value.slice(JOIN_PREFIX.length))
   if (!cube) throw new Error(`unknown cube in a join: ${node.name.value}`)
   if (record.isJoined) throw notInJoin('another join', node)
-  const joined = { ...record, cube, paths: cubePaths(cube), isJoined: true }
+  const joined = { ...record, ...record.indexOf(cube), cube, isJoined: true }
   const type = getNamedType(definition.type) as GraphQLObjectType
   const fields = parseFields(node, type, cube.dimensions, '', joined)
   return { kind: 'join', key: responseKey(node), cube, fields }
@@ -301,7 +301,7 @@ const parseCubeSelection = (
 ): CubeSelection => {
   const definition = fieldDefinition(type, node)
   const args = coerceArguments(definition, node, bounds.coerced)
-  const record = { cube, paths: cubePaths(cube), cubes, isJoined: false, ...bounds }
+  const record = { ...bounds, ...bounds.indexOf(cube), cube, cubes, isJoined: false }
   const recordType = getNamedType(definition.type) as GraphQLObjectType
   const fields = applySharedInterval(
     parseFields(node, recordType, cube.dimensions, '', record),
@@ -317,7 +317,7 @@ const parseCubeSelection = (
     ...group,
     fields,
     where: atNode(node, () => buildWhere(record, args)),
-    order: parseOrderBy(node, record.paths, named, cube),
+    order: parseOrderBy(node, record, named, cube),
     limit: parseLimit(args.limit as CoercedInput | undefined, cube, node),
     ...(limitBy && { limitBy }),
   }
@@ -368,7 +368,8 @@ export const selectCubes = (
     const key = responseKey(node)
     if (node.name.value === '__typename') return [{ kind: 'typename', key, name: root.name }]
     if (node.name.value.startsWith('__')) return [{ kind: 'introspection', key, node }]
-    const inner = parseGroup(node, root, catalogue, { limits, work, coerced })
+    const { indexOf } = catalogue
+    const inner = parseGroup(node, root, catalogue, { limits, work, coerced, indexOf })
     if (!key.startsWith(FLAT_ROOT_PREFIX)) return [{ kind: 'group', key, members: inner }]
     return inner.map((member) => ({ kind: 'flat', key: member.key, member }))
   })

@@ -2,6 +2,7 @@ import type {
   Query,
   QueryResult,
   ReadOptions,
+  TextQuery,
   TextQueryResult,
   Warehouse,
 } from '../../core/clickhouse/client.ts'
@@ -38,7 +39,7 @@ export interface LimitedReads {
   /** Statements of one organization that run at the same time; more wait. */
   readonly perOrg: number
   query<Row>(query: Query, caller: QueryCaller): Promise<QueryResult<Row>>
-  queryText(query: Query, caller: QueryCaller): Promise<TextQueryResult>
+  queryText(query: TextQuery, caller: QueryCaller): Promise<TextQueryResult>
 }
 
 /** Work of a request that has not begun. */

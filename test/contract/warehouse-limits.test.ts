@@ -6,6 +6,7 @@ import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
 import {
   openWarehouse,
+  type RowTemplate,
   type TextQueryResult,
   type Warehouse,
 } from '../../core/clickhouse/client.ts'
@@ -77,8 +78,44 @@ const timeToStop = async (store: Warehouse): Promise<number> => {
   return performance.now() - startedMs
 }
 
+/** A list of the first column's values, each in a list. */
+const LISTS: RowTemplate = { head: '[', row: `[\${0:JSON}]`, between: ',', tail: ']' }
+
 for (const [kind, store] of Object.entries(STORES)) {
   describe(kind, () => {
+    test('rows are written by a template, values as JSON without losing a digit', async () => {
+      const text = `], [ "\\ é😀 \n$\u0001' \${0:JSON}`
+      const { body, rowCount, rowsRead } = await store.queryText({
+        sql: `SELECT {text:String}, toDateTime('2026-03-01 00:39:48', 'UTC'), toBool(1), toUInt256('123456789012345678901234567890'),
+          toDecimal128('1.50', 12), nan, NULL::Nullable(UInt8), ['a', '"'], toDate('2026-03-01'), toJSONString([1.5]) FROM numbers(2)`,
+        params: { text },
+        template: {
+          head: '{"rows":[',
+          row: `{"'\\":[${Array.from({ length: 9 }, (_, index) => `\${${index}:JSON}`).join()}],"raw":\${9:Raw}}`,
+          between: ', ',
+          tail: ']}',
+        },
+      })
+      const row = `{"'\\":[TEXT,"2026-03-01T00:39:48Z",true,123456789012345678901234567890,1.5,null,null,["a","\\""],"2026-03-01"],"raw":[1.5]}`
+      const shown = body.toString().replaceAll(JSON.stringify(text).replaceAll('\n', '\\n'), 'TEXT')
+      assert.equal(shown, `{"rows":[${row}, ${row}]}`)
+      assert.deepEqual([rowCount, rowsRead], [2, 2])
+      const none = await store.queryText({ sql: 'SELECT 1 WHERE 0', template: LISTS })
+      assert.deepEqual([none.body.toString(), none.rowCount], ['[]', 0])
+    })
+
+    test('a statement of a template has its own bound of rows, and counts bytes as often as they are written', async () => {
+      const budget = { ...BUDGET, resultRows: 1_000, resultBytes: 80_000 }
+      const numbers = { sql: 'SELECT number FROM numbers(100)', template: LISTS }
+      assert.equal((await store.queryText({ ...numbers, maxRows: 100 }, { budget })).rowCount, 100)
+      for (const bound of [{ maxRows: 99 }, { repeats: 101 }])
+        await assert.rejects(
+          store.queryText({ ...numbers, ...bound }, { budget }),
+          (error) => limitOf(error) === 'result',
+        )
+      assert.equal((await store.queryText({ ...numbers, repeats: 100 }, { budget })).rowCount, 100)
+    })
+
     test('the engine ends a statement that passes a limit of its budget, and names the limit', async () => {
       const cases: readonly (readonly [string, string, Partial<StatementBudget>])[] = [
         ['time', ENDLESS, { seconds: 1 }],
@@ -151,15 +188,16 @@ test('output of a failed statement never appears in the result of another one', 
       embedded.queryText(
         {
           sql: `SELECT 'a secret', number FROM numbers(100000) WHERE throwIf(number = 99999) = 0`,
+          template: LISTS,
         },
         { budget: BUDGET },
       ),
     )
     const answers: readonly TextQueryResult[] = await Promise.all(
-      Array.from({ length: 4 }, () => embedded.queryText({ sql: 'SELECT 1' })),
+      Array.from({ length: 4 }, () => embedded.queryText({ sql: 'SELECT 1', template: LISTS })),
     )
-    for (const { text, rowCount } of answers) {
-      assert.equal(text.replace(/\s/g, ''), '[1]')
+    for (const { body, rowCount } of answers) {
+      assert.equal(body.toString(), '[[1]]')
       assert.equal(rowCount, 1)
     }
   }

@@ -87,7 +87,7 @@ const FIXED_FRESHNESS: FreshnessReader = {
 /** Lists that are read from a store are tested against a real one elsewhere; here they have no elements. */
 const EMPTY_WAREHOUSE: ReadStore = {
   query: async () => ({ rows: [], rowsRead: 0, elapsedMs: 0 }),
-  queryText: async () => ({ text: '', rowCount: 0, rowsRead: 0, elapsedMs: 0 }),
+  queryText: async () => ({ body: Buffer.alloc(0), rowCount: 0, rowsRead: 0, elapsedMs: 0 }),
   places: { point: 2, scan: 2, internal: 2 },
 }
 

@@ -109,7 +109,7 @@ const { plan } = createPlanner(
   QUERY_LIMITS,
 )
 
-/** The statement of one selection of a cube, each parameter replaced by its value and type, and how its values are printed. */
+/** The statement of one selection of a cube, each parameter replaced by its value and type, and how the engine writes its values. */
 export const salesStatement = (
   selected: string,
 ): { readonly sql: string; readonly printers: readonly string[] } => {
@@ -119,8 +119,8 @@ export const salesStatement = (
   const { sql, params, shape } = compileQuery(selection, Date.UTC(2026, 2, 2))
   return {
     sql: sql.replace(/\{(p\d+):/g, (_, name: string) => `{${String(params?.[name])}:`),
-    printers: shape.slots.map(({ format: printer, places }) =>
-      places === -1 ? printer : `${printer} ${shape.columns[places]}`,
+    printers: shape.slots.map(({ rule, places }) =>
+      places === -1 ? rule : `units ${shape.columns[places]}`,
     ),
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Client, createClient, type ExecutionResult } from 'graphql-ws'
 import { WebSocket } from 'ws'
-import type { Query } from '../../core/clickhouse/client.ts'
+import type { TextQuery } from '../../core/clickhouse/client.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
@@ -126,7 +126,7 @@ export const startSubscriptionStack = async ({
   let mostRunning = 0
   const watched = {
     ...warehouse,
-    queryText: (query: Query, ...rest: readonly never[]) => {
+    queryText: (query: TextQuery, ...rest: readonly never[]) => {
       statements.push(query.sql)
       return warehouse.queryText(query, ...rest)
     },

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CUBES } from '../../schemas/cubes/all.ts'
+import { createAnswerBudget } from '../../serving/graphql/answer-budget.ts'
 import { compileQuery } from '../../serving/graphql/compile.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
 import { createPlanner } from '../../serving/graphql/plan.ts'
 import type { RecordLayout } from '../../serving/graphql/record-layout.ts'
+import { createRecordTemplate, JSON_FRAME } from '../../serving/graphql/record-template.ts'
+import { rewriteValues } from '../../serving/graphql/rewrite-values.ts'
 import { formatBoundTime, parseTimeMs } from '../../serving/graphql/scalars.ts'
 import { buildCubeSchema } from '../../serving/graphql/schema.ts'
-import { createAnswerBudget, writeRecords } from '../../serving/graphql/write-records.ts'
 
 const { plan: planner } = createPlanner(buildCubeSchema(CUBES, ['eth', 'bsc']), QUERY_LIMITS)
 const NOW = Date.UTC(2026, 2, 2)
@@ -103,57 +105,34 @@ const writing = (maxBytes = QUERY_LIMITS.maxAnswerBytes) => ({
   signal: new AbortController().signal,
 })
 
-test('rows are written as records without losing a byte or a digit', async () => {
-  const shape: RecordLayout = {
-    columns: ['a', 'b', 'c', 'd', 'e'],
-    literals: ['{"n":', ',"t":', ',"u":', ',"b":', ',"d":', '}'],
-    slots: [
-      { column: 0, format: 'as-is', places: -1 },
-      { column: 1, format: 'time', places: -1 },
-      { column: 2, format: 'units', places: 3 },
-      { column: 4, format: 'boolean', places: -1 },
-      { column: 1, format: 'date', places: -1 },
-    ],
-  }
-  const hostile = '], [ "\\ é😀 \n\u0000,'
+/** Bytes of the engine whose marked values are rewritten. */
+const rewrite = async (
+  text: string,
+  marked: readonly boolean[],
+  options = writing(),
+): Promise<string> => (await rewriteValues(Buffer.from(text), { marked, ...options })).toString()
+
+test('an amount is written as a decimal without losing a digit, what stands around it as it is', async () => {
+  const hostile = JSON.stringify('], [ "\\ é😀 \n\u0000,')
   const rows = [
-    [JSON.stringify(hostile), '"2026-03-01 00:39:48.000"', '1500000', '6', '1'],
-    ['null', 'null', '12', 'null', '0'],
-    ['""', '"2026-03-01 00:39:48"', '5', '3', 'true'],
-    ['"\\\\"', '"2026-03-01 00:39:48"', '1000', '3', 'null'],
-    ['1', '"2026-03-01 00:39:48"', '0', '18', 'false'],
-    ['1', '"2026-03-01 00:39:48"', '123456789012345678901234567890', '18', 'false'],
-    ['1', '"2026-03-01 00:39:48"', '-1500000', '6', '1'],
-    ['1', '"2026-03-01 00:39:48"', '-5', '3', '1'],
-    ['1', '"2026-03-01 00:39:48"', '-12000', '3', '1'],
-    ['1', '"2026-03-01 00:39:48"', '-7', '0', '1'],
-  ]
-  const text = rows.map((row) => `\n\t\t[${row.join(', ')}]`).join(',')
-  const out = (await writeRecords(text, rows.length, shape, writing())).toString()
-  const units = [...out.matchAll(/"u":([^,]+)/g)].map(([, value]) => value)
-  assert.deepEqual(units, [
-    ...['1.5', 'null', '0.005', '1', '0', '123456789012.34567890123456789'],
-    ...['-1.5', '-0.005', '-12', '-7'],
-  ])
-  const records = JSON.parse(out) as readonly Readonly<Record<string, unknown>>[]
-  assert.deepEqual(records[0], {
-    n: hostile,
-    t: '2026-03-01T00:39:48Z',
-    u: 1.5,
-    b: true,
-    d: '2026-03-01',
-  })
-  assert.deepEqual(records[1], { n: null, t: null, u: null, b: false, d: null })
-  assert.deepEqual(
-    records.slice(2, 6).map(({ n, b }) => [n, b]),
-    [
-      ['', true],
-      ['\\', null],
-      [1, false],
-      [1, false],
-    ],
-  )
-  assert.equal((await writeRecords('\n\t', 0, shape, writing())).toString(), '[]')
+    ['1500000', '6', '1.5'],
+    ['12', 'null', 'null'],
+    ['null', '3', 'null'],
+    ['5', '3', '0.005'],
+    ['1000', '3', '1'],
+    ['0', '18', '0'],
+    ['123456789012345678901234567890', '18', '123456789012.34567890123456789'],
+    ['-1500000', '6', '-1.5'],
+    ['-5', '3', '-0.005'],
+    ['-12000', '3', '-12'],
+    ['-7', '0', '-7'],
+    ['7', '255', `0.${'0'.repeat(254)}7`],
+  ] as const
+  const record = (amount: string): string => `{"n":${hostile},"u":${amount},"m":${amount}}`
+  const text = rows.map(([raw, places]) => record(`\x01${raw}\x01${places}\x01`)).join(',')
+  const expected = rows.map(([, , amount]) => record(amount)).join(',')
+  assert.equal(await rewrite(`[${text}]`, [true, true]), `[${expected}]`)
+  assert.equal(await rewrite('[{"n":1}]', []), '[{"n":1}]')
 })
 
 /** One column under many names, as aliases make it. */
@@ -162,22 +141,42 @@ const aliased = (aliases: number): RecordLayout => ({
   literals: Array.from({ length: aliases + 1 }, (_, i) =>
     i === 0 ? '{"a0":' : i === aliases ? '}' : `,"a${i}":`,
   ),
-  slots: Array.from({ length: aliases }, () => ({ column: 0, format: 'as-is', places: -1 })),
+  slots: Array.from({ length: aliases }, () => ({ column: 0, rule: 'JSON', places: -1 })),
 })
-const rowsOf = (count: number): string =>
-  Array.from({ length: count }, () => `\n\t["${'x'.repeat(66)}"]`).join(',')
+
+test('the template of a record marks amounts, and counts what the engine cannot count', () => {
+  const shape: RecordLayout = {
+    columns: ['raw', 'places', 'text'],
+    literals: ['{"u":', ',"t":', ',"again":', '}'],
+    slots: [
+      { column: 0, rule: 'JSON', places: 1 },
+      { column: 2, rule: 'JSON', places: -1 },
+      { column: 2, rule: 'Raw', places: -1 },
+    ],
+  }
+  const { row, marked, repeats, rowBytes } = createRecordTemplate(shape, JSON_FRAME)
+  assert.equal(row, `{"u":\x01\${0:JSON}\x01\${1:JSON}\x01,"t":\${2:JSON},"again":\${2:Raw}}`)
+  assert.deepEqual(marked, [true])
+  assert.equal(repeats, 2)
+  assert.equal(rowBytes, '{"u":,"t":,"again":},'.length)
+  assert.equal(createRecordTemplate(aliased(300), JSON_FRAME).repeats, 300)
+})
 
 test('the records of a request stay within its byte budget, over all selections', async () => {
-  const expected = (await writeRecords(rowsOf(50), 50, aliased(100), writing())).length
-  const exact = writing(expected)
-  assert.equal((await writeRecords(rowsOf(50), 50, aliased(100), exact)).length, expected)
-  await assert.rejects(writeRecords(rowsOf(50), 50, aliased(100), exact), {
+  const plain = `[${'"x",'.repeat(1_000)}"x"]`
+  const exact = writing(plain.length)
+  assert.equal(await rewrite(plain, [], exact), plain)
+  await assert.rejects(rewrite('[]', [], exact), { name: 'QueryTooExpensive' })
+  const amounts = `[${'\x0115\x011\x01,'.repeat(1_000)}0]`
+  const expected = `[${'1.5,'.repeat(1_000)}0]`
+  assert.equal(await rewrite(amounts, [true], writing(expected.length)), expected)
+  await assert.rejects(rewrite(amounts, [true], writing(expected.length - 1)), {
     name: 'QueryTooExpensive',
+    message: `The answer has more than ${expected.length - 1} bytes`,
   })
-  await assert.rejects(writeRecords(rowsOf(50), 50, aliased(100), writing(expected - 10)), {
-    name: 'QueryTooExpensive',
-    message: `The answer has more than ${expected - 10} bytes`,
-  })
+})
+
+test('what is written beyond the byte budget never stands in memory', async () => {
   let most = 0
   const alloc = Buffer.allocUnsafe
   Buffer.allocUnsafe = (size) => {
@@ -185,21 +184,20 @@ test('the records of a request stay within its byte budget, over all selections'
     return alloc(size)
   }
   try {
-    const longRow = `["${'x'.repeat(1_000_000)}"]`
-    await assert.rejects(writeRecords(longRow, 1, aliased(20_000), writing(4_000_000)), {
-      name: 'QueryTooExpensive',
-    })
+    const grown = `\x011\x01255\x01`.repeat(50_000)
+    await assert.rejects(rewrite(grown, [true], writing(4_000_000)), { name: 'QueryTooExpensive' })
   } finally {
     Buffer.allocUnsafe = alloc
   }
   assert.ok(most < 4_100_000, `${most} bytes at once`)
 })
 
-test('a result with fewer rows than its count is an error', async () => {
-  await assert.rejects(writeRecords(rowsOf(1), 2, aliased(1), writing()), /fewer rows/)
+test('a value without its end is an error', async () => {
+  await assert.rejects(rewrite('[\x0115', [true]), /without its end/)
 })
 
 test('writing a large response yields to other work, and ends when the client disconnects', async () => {
+  const large = `[${'\x0112345678901234567890\x0118\x01,'.repeat(400_000)}0]`
   let turns = 0
   let counting = true
   const count = (): void => {
@@ -207,14 +205,11 @@ test('writing a large response yields to other work, and ends when the client di
     if (counting) setImmediate(count)
   }
   setImmediate(count)
-  await writeRecords(rowsOf(400), 400, aliased(2_000), writing())
+  await rewrite(large, [true])
   counting = false
   assert.ok(turns >= 2, `${turns} turns`)
   const left = new AbortController()
-  const written = writeRecords(rowsOf(400), 400, aliased(2_000), {
-    ...writing(),
-    signal: left.signal,
-  })
+  const written = rewrite(large, [true], { ...writing(), signal: left.signal })
   left.abort(new Error('left'))
   await assert.rejects(written, /left/)
 })

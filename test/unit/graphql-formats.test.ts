@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CUBES } from '../../schemas/cubes/all.ts'
+import { createAnswerBudget } from '../../serving/graphql/answer-budget.ts'
 import { formatFor } from '../../serving/graphql/answer-format.ts'
 import { compileQuery } from '../../serving/graphql/compile.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
 import { createPlanner } from '../../serving/graphql/plan.ts'
+import { createRecordTemplate } from '../../serving/graphql/record-template.ts'
+import { rewriteValues } from '../../serving/graphql/rewrite-values.ts'
 import { buildCubeSchema } from '../../serving/graphql/schema.ts'
-import { createAnswerBudget, writeRecords } from '../../serving/graphql/write-records.ts'
 
 const { plan } = createPlanner(buildCubeSchema(CUBES, ['sol']), QUERY_LIMITS)
 const CSV = formatFor('text/csv')
 
-/** A table of one selection, from rows as the engine prints them. */
+/** A table of one selection, from rows as the engine writes them by the selection's template. */
 const writeTable = async (
   fields: string,
   rows: readonly unknown[][],
@@ -22,16 +24,22 @@ const writeTable = async (
   const budget = createAnswerBudget(maxBytes)
   const frame = CSV.frameOf(selection.fields, budget)
   const layout = CSV.layoutOf(selection.fields, compileQuery(selection, 0).shape)
-  const text = rows.map((row) => JSON.stringify(row).replaceAll('","', '", "')).join('\n')
+  const { head, row, between, tail, marked } = createRecordTemplate(layout, frame)
+  const written = rows.map((values) =>
+    row.replace(/\$\{(\d+):JSON\}/g, (_, column: string) => JSON.stringify(values[Number(column)])),
+  )
+  const text = head + written.join(between) + tail
   const { signal } = new AbortController()
-  return (await writeRecords(text, rows.length, layout, { budget, frame, signal })).toString()
+  const { cell } = frame
+  const options = { marked, budget, signal, ...(cell && { cell }) }
+  return (await rewriteValues(Buffer.from(text), options)).toString()
 }
 
 test('long lists of quotes are written whole to CSV', async () => {
   const list = Array.from({ length: 500 }, () => '""""')
   const rows = Array.from({ length: 20 }, () => [list])
   const table = await writeTable('Instruction { Logs }', rows)
-  const cell = `"${JSON.stringify(list).replaceAll('","', '", "').replaceAll('"', '""')}"`
+  const cell = `"${JSON.stringify(list).replaceAll('"', '""')}"`
   assert.equal(table, `Instruction_Logs\r\n${`${cell}\r\n`.repeat(20)}`)
 })
 

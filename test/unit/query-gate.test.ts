@@ -104,7 +104,7 @@ test('query queue: an aborted waiting query never runs, and a failed one frees i
 
 test('a read has the budget and share of its plan, and its work is recorded', async () => {
   const seen: unknown[] = []
-  const answer = { rows: [], text: '', rowCount: 0, rowsRead: 0, elapsedMs: 0 }
+  const answer = { rows: [], body: Buffer.alloc(0), rowCount: 0, rowsRead: 0, elapsedMs: 0 }
   const store: ReadStore = {
     places: { point: 3, scan: 3, internal: 2 },
     query: async (_, options) => {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { namedObject, nullable } from './common.ts'
+import { namedObject, nullable, PAGE_QUERY } from './common.ts'
 import { UnsignedEvmTransaction } from './swap.ts'
 
 /** Path parameter of one red packet. */
@@ -16,8 +16,22 @@ export const RED_PACKET_WALLET_PARAM = {
   address: Type.String({ maxLength: 128, description: 'Address of a wallet' }),
 }
 
+/** Query of every list of packets or claims: unlike other lists these take the words of version 1 too, under every version. */
+export const RED_PACKET_PAGE_QUERY = {
+  ...PAGE_QUERY,
+  direction: Type.Optional(
+    Type.String({
+      pattern: '^([nN][eE][xX][tT]|[pP][rR][eE][vV]|[aA][sS][cC]|[dD][eE][sS][cC])$',
+      default: 'next',
+      description:
+        'next or desc: newest first; prev: the page before the cursor; asc: oldest first. In upper or lower case',
+    }),
+  ),
+}
+
 /** What narrows the list of all packets. */
 export const RED_PACKETS_QUERY = {
+  ...RED_PACKET_PAGE_QUERY,
   creator: Type.Optional(Type.String({ maxLength: 128, description: 'Who created it' })),
   chain: Type.Optional(Type.String({ maxLength: 64, description: 'Chain id or name' })),
 }

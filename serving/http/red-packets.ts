@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
-import { PAGE_QUERY } from '../../schemas/api/common.ts'
 import {
+  RED_PACKET_PAGE_QUERY,
   RED_PACKET_PARAM,
   RED_PACKET_WALLET_PARAM,
   RED_PACKETS_QUERY,
@@ -41,7 +41,7 @@ const CURSOR_PAYLOAD = Type.Object({
   at: Type.Array(Type.String({ maxLength: 128 }), { maxItems: 4 }),
 })
 
-const PageQuery = Type.Object(PAGE_QUERY)
+const PageQuery = Type.Object(RED_PACKET_PAGE_QUERY)
 type PageRequest = Static<typeof PageQuery>
 
 /** Version 2 prints the claimed amount as text, version 1 and the path without a version as a number. */
@@ -55,6 +55,18 @@ interface ListRequest<Row> {
   readonly list: (scope: RedPacketScope) => KeysetList
   readonly count: (scope: RedPacketScope) => ReturnType<typeof redPacketCount>
   readonly bodies: (rows: readonly Row[]) => Promise<readonly unknown[]>
+}
+
+/**
+ * How a list is read. A cursor is a place in either order: `asc` goes on to newer rows from it, `next` and `desc` to older ones; `prev`
+ * reads newer ones as well, and shows the newest first.
+ */
+const orderOf = ({ direction = 'next' }: PageRequest) => {
+  const word = direction.toLowerCase()
+  return {
+    descending: word !== 'asc',
+    direction: word === 'prev' ? 'prev' : 'next',
+  } as const
 }
 
 const EMPTY_PAGE = {
@@ -72,11 +84,14 @@ const readList = async <Row extends KeysetRow>(
   { name, scope, query, list, count, bodies }: ListRequest<Row>,
 ) => {
   if (scope.chains.length === 0) return EMPTY_PAGE
-  const { limit = DEFAULT_LIMIT, direction = 'next', cursor } = query
+  const { limit = DEFAULT_LIMIT, cursor } = query
+  const { descending, direction } = orderOf(query)
   const codec = cursors(CURSOR_PAYLOAD, [name, Object.entries(scope).toSorted()])
   const after = cursor === undefined ? undefined : codec.decode(cursor).at
   const [{ rows }, counted] = await Promise.all([
-    warehouse.query<Row>(sliceQuery(list(scope), { direction, after, rows: limit + 1 })),
+    warehouse.query<Row>(
+      sliceQuery({ ...list(scope), descending }, { direction, after, rows: limit + 1 }),
+    ),
     warehouse.query<{ readonly total: string }>(count(scope)),
   ])
   const pageRequest = { limit, direction, hasCursor: after !== undefined }
@@ -166,7 +181,7 @@ const packetListRoutes =
         schema: {
           summary: 'Red packets, newest first',
           tags: TAGS,
-          querystring: Type.Object({ ...PAGE_QUERY, ...RED_PACKETS_QUERY }),
+          querystring: Type.Object(RED_PACKETS_QUERY),
           response,
         },
         config: pricedRoute('GET /redpacket'),

@@ -273,14 +273,15 @@ const claimAt = (n: number): TableRows => ({
   table: 'eth_redpacket_claims',
   rows: [{ ...position(n), packet_id: PACKET, claimer: WALLET, amount: String(amount(n)) }],
 })
+const PACKET_ORDERS = ['', '&direction=asc', '&direction=DESC']
 const packetList = (path: string): StoredList => ({
-  paths: [`${path}?limit=7`],
+  paths: PACKET_ORDERS.map((order) => `${path}?limit=7${order}`),
   id: 'id',
   field: 'records',
   row: (n) => ({ id: hash(0x1_000 + ((n * 7_919) % 10_007)), tables: [packetAt(n)] }),
 })
 const packetClaimList = (path: string): StoredList => ({
-  paths: [`${path}?limit=7`],
+  paths: PACKET_ORDERS.map((order) => `${path}?limit=7${order}`),
   id: 'txHash',
   field: 'records',
   setup: [packetAt(0, { packet_id: PACKET })],

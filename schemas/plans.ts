@@ -256,6 +256,7 @@ export const ROUTE_MILLI_UNITS = {
   // Risk is counted in money elsewhere, not in units: an installation of one's own bills none.
   'POST /kyt/address': 0,
   'GET /kyt/addresses/:address/risk': 0,
+  'POST /kya/address/verify': 0,
   'POST /kyt/transfer': 0,
   'GET /kyt/transfers/:transferId/summary': 0,
   'GET /kyt/transfers/:transferId/alerts': 0,

@@ -48,6 +48,17 @@ export const RISK_CATEGORIES = {
 } as const satisfies Record<string, RiskCategory>
 export type RiskCategoryName = keyof typeof RISK_CATEGORIES
 
+/** What verified addresses call a category whose name says it otherwise. */
+const CATEGORY_LABELS: Readonly<Partial<Record<RiskCategoryName, string>>> = {
+  sanctions: 'sanctioned entity',
+  darknet_market: 'darknet',
+  unlicensed_gambling: 'gambling',
+}
+
+/** Words for a category, as verified addresses have them. */
+export const categoryLabel = (name: RiskCategoryName): string =>
+  CATEGORY_LABELS[name] ?? name.replaceAll('_', ' ')
+
 /** True for the name of a category. */
 export const isRiskCategory = (text: string): text is RiskCategoryName =>
   Object.hasOwn(RISK_CATEGORIES, text)

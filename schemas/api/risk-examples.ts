@@ -94,8 +94,25 @@ const REGISTERED_WITHDRAWAL = {
   assetAmount: '1.5',
 }
 
+const KYA_EXPOSURE = {
+  label: 'mixer',
+  severity: 'High',
+  type: 'direct',
+  amount: '600.00',
+  percentage: 60,
+}
+
 /** Examples by name of the schema. */
 export const RISK_EXAMPLES = {
+  VerifyKyaAddress: { address: ADDRESS, chain: 'ethereum' },
+  KyaRiskExposure: KYA_EXPOSURE,
+  KyaVerifiedAddress: {
+    address: ADDRESS,
+    risk: 'High',
+    status: 'COMPLETE',
+    address_type: 'PRIVATE_WALLET',
+    risk_exposures: [KYA_EXPOSURE],
+  },
   RegisterKytAddress: { address: ADDRESS },
   RegisterKytTransfer: REGISTERED_TRANSFER,
   RegisterKytWithdrawal: { ...REGISTERED_WITHDRAWAL, attemptTimestamp: AT },

@@ -21,6 +21,37 @@ export const RegisterKytAddress = Type.Object(
   { title: 'RegisterKytAddress', additionalProperties: false },
 )
 
+/** Asks what an address is exposed to. */
+export const VerifyKyaAddress = Type.Object(
+  {
+    address: text('The address', 128),
+    chain: text('Its chain: id or name, in any case', 32),
+  },
+  { title: 'VerifyKyaAddress', additionalProperties: false },
+)
+
+/** What an address is exposed to, in short. */
+export const KyaVerifiedAddress = namedObject('KyaVerifiedAddress', {
+  address: Type.String(),
+  risk: nullable(
+    Type.String({ description: 'Low, Medium, High or Severe; null while it is PENDING' }),
+  ),
+  status: Type.Enum(['PENDING', 'COMPLETE', 'FAILED']),
+  address_type: Type.String(),
+  risk_exposures: Type.Array(
+    namedObject('KyaRiskExposure', {
+      label: Type.String({ description: 'Kind of the source, in words' }),
+      severity: Type.Enum(['Severe', 'High', 'Medium', 'Info']),
+      type: Type.Enum(['direct', 'indirect']),
+      amount: orNull('USD; null where it is not known'),
+      percentage: Type.Number({
+        description: 'Part of the money of a side, of both the greater; 0 to 100',
+      }),
+    }),
+  ),
+})
+export type KyaVerifiedAddress = Static<typeof KyaVerifiedAddress>
+
 /** Registers a transfer. */
 export const RegisterKytTransfer = Type.Object(
   {

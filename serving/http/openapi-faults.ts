@@ -18,7 +18,7 @@ const COMMON_FAULTS: readonly FaultName[] = [
 
 /** Operations that answer without asking the engine for rows. */
 const OPERATIONS_WITHOUT_QUERIES =
-  /^\/(?:account|oauth|webhook\/endpoint(?!\/:id\/(?:attempt|message|stats))|jobs?|kyt|ipfs|watchlist|dexscr)\b|\/(?:calculate-pnl|estimate-gas-limit|dex\/:chain\/create|(?:transaction|redpacket)\/:chain\/send)$/
+  /^\/(?:account|oauth|webhook\/endpoint(?!\/:id\/(?:attempt|message|stats))|jobs?|ky[at]|ipfs|watchlist|dexscr)\b|\/(?:calculate-pnl|estimate-gas-limit|dex\/:chain\/create|(?:transaction|redpacket)\/:chain\/send)$/
 
 /** Operations whose parameters name a record or a chain that may not exist. */
 const OPERATIONS_WITH_LOOKUPS = /\/:chain|^\/token\/search$|^\/dex$|^\/jobs?\//
@@ -112,7 +112,10 @@ const FAULTS_BY_OPERATION: Readonly<Record<string, readonly FaultName[]>> = {
   'POST /transaction/:chain/send': [...SEND_FAULTS, 'TRANSACTION_FAILED'],
   'POST /redpacket/:chain/send': [...SEND_FAULTS, 'RED_PACKET_TRANSACTION_ERROR'],
   ...Object.fromEntries(
-    ['POST /kyt/address', 'POST /kyt/transfer', 'POST /kyt/withdrawal'].map((name) => [
+    [
+      ...['POST /kyt/address', 'POST /kyt/transfer', 'POST /kyt/withdrawal'],
+      'POST /kya/address/verify',
+    ].map((name) => [
       name,
       ['KYT_USAGE_LIMIT_EXCEEDED', 'NOT_IMPLEMENTED', 'CHAIN_NOT_SUPPORTED'] as const,
     ]),

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { TSchema } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import {
+  KyaVerifiedAddress,
   KytAddressIdentifications,
   KytAddressParams,
   KytAddressRisk,
@@ -17,6 +18,7 @@ import {
   RegisterKytAddress,
   RegisterKytTransfer,
   RegisterKytWithdrawal,
+  VerifyKyaAddress,
 } from '../../schemas/api/risk.ts'
 import type { RouteName } from '../../schemas/plans.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
@@ -30,9 +32,15 @@ import {
   fraudAssessmentBody,
   networkIdentificationsBody,
   transferBody,
+  verifiedAddressBody,
   withdrawalBody,
 } from '../risk/bodies.ts'
-import { addressRequest, transferRequest, withdrawalRequest } from '../risk/registration.ts'
+import {
+  addressRequest,
+  transferRequest,
+  verificationRequest,
+  withdrawalRequest,
+} from '../risk/registration.ts'
 import { pricedRoute } from './routing.ts'
 import { requireOwner } from './webhooks.ts'
 
@@ -127,6 +135,7 @@ export const riskRoutes =
   async (app) => {
     await app.register(registrationRoutes(deps))
     await app.register(addressRoute(deps))
+    await app.register(verificationRoute(deps))
     await app.register(recordRoutes(deps, 'transfer'))
     await app.register(recordRoutes(deps, 'withdrawal'))
   }
@@ -195,6 +204,28 @@ const registrationRoutes =
       async (request) => {
         const { orgId } = requireOwner(request)
         return withdrawalBody(await store.register(orgId, withdrawalRequest(request.body, chains)))
+      },
+    )
+  }
+
+const verificationRoute =
+  ({ store, chains }: RiskRouteDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.post(
+      '/kya/address/verify',
+      {
+        schema: {
+          summary: 'What an address is exposed to; registers it, and again tells how it stands',
+          tags: TAGS,
+          body: VerifyKyaAddress,
+          response: { 200: KyaVerifiedAddress },
+        },
+        config: pricedRoute('POST /kya/address/verify', WRITE_SCOPES),
+      },
+      async (request) => {
+        const { orgId } = requireOwner(request)
+        const registration = verificationRequest(request.body, chains)
+        return verifiedAddressBody(await store.register(orgId, registration))
       },
     )
   }

@@ -1,6 +1,7 @@
 import { formatUnits, parseUnits } from '../../core/amounts.ts'
 import { toIsoTime } from '../../core/time.ts'
 import type {
+  KyaVerifiedAddress,
   KytAddressIdentifications,
   KytAddressRisk,
   KytAlerts,
@@ -11,7 +12,7 @@ import type {
   KytTransfer,
   KytWithdrawal,
 } from '../../schemas/api/risk.ts'
-import { RISK_CATEGORIES } from '../../schemas/risk.ts'
+import { categoryLabel, RISK_CATEGORIES } from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import type {
   AssessmentRequest,
@@ -107,15 +108,39 @@ const ADDRESS_TYPES: Readonly<Record<string, string>> = {
 const addressType = (labels: readonly AddressLabel[]): string =>
   labels.flatMap(({ category }) => ADDRESS_TYPES[category] ?? [])[0] ?? 'PRIVATE_WALLET'
 
+/** The sum of what is known; null where nothing is. */
+const sumKnown = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : one + other
+
+/** Items with the same key together, in the order of the first of each. */
+const groupedBy = <Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): readonly (readonly Item[])[] => {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key) ?? []
+    group.push(item)
+    groups.set(key, group)
+  }
+  return [...groups.values()]
+}
+
+/** Exposures without those that another list says of the same address in the same category: their money is one. */
+const countedOnce = (exposures: readonly ScoredExposure[]): readonly ScoredExposure[] =>
+  groupedBy(exposures, ({ chain, side, label }) =>
+    [chain, side, label.category, label.address].join(' '),
+  ).flatMap((same) => same.slice(0, 1))
+
 /** USD by category, direction and kind of exposure: the sum of what is known, left out where nothing is. */
 const exposureSums = (exposures: readonly ScoredExposure[]): KytAddressRisk['exposures'] => {
   const sums = new Map<string, number | null>()
-  for (const exposure of exposures) {
+  for (const exposure of countedOnce(exposures)) {
     const { label, side, usd, hops } = exposure
     const direction = hops === 0 ? 'both_directions' : side
     const key = [label.category, direction, isDirect(exposure) ? 'direct' : 'indirect'].join(' ')
-    const known = sums.get(key) ?? null
-    sums.set(key, known === null || usd === null ? (known ?? usd) : known + usd)
+    sums.set(key, sumKnown(sums.get(key) ?? null, usd))
   }
   return [...sums].map(([key, usd]) => {
     const [category = '', direction, exposureType] = key.split(' ')
@@ -159,6 +184,45 @@ export const addressRiskBody = (record: RiskAssessment): KytAddressRisk => {
           : `indirect exposure over ${exposure.hops} hops`,
       })),
     profile: [...(result?.profile ?? [])],
+  }
+}
+
+/** By category and kind: money of both sides, and the greater of their shares, percent. */
+const verifiedExposures = (
+  exposures: readonly ScoredExposure[],
+): KyaVerifiedAddress['risk_exposures'] => {
+  const kinds = groupedBy(countedOnce(exposures), (exposure) =>
+    [exposure.label.category, isDirect(exposure)].join(' '),
+  )
+  return kinds.flatMap((kind) => {
+    const [first] = kind
+    if (first === undefined) return []
+    const { category } = first.label
+    const sides = groupedBy(kind, ({ chain, side }) => `${chain} ${side}`)
+    const share = Math.max(...sides.map((side) => side.reduce((sum, each) => sum + each.share, 0)))
+    const usd = kind.map((each) => each.usd).reduce(sumKnown, null)
+    return [
+      {
+        label: categoryLabel(category),
+        severity: RISK_CATEGORIES[category].class,
+        type: isDirect(first) ? ('direct' as const) : ('indirect' as const),
+        amount: usd === null ? null : usdText(usd),
+        percentage: Number((Math.min(1, share) * 100).toFixed(6)),
+      },
+    ]
+  })
+}
+
+/** Assessment of an address in short: gravest exposure first. */
+export const verifiedAddressBody = (record: RiskAssessment): KyaVerifiedAddress => {
+  const { address } = requestOf<'address'>(record)
+  const result = resultOf(record)
+  return {
+    address,
+    risk: result?.level ?? null,
+    status: record.status as AssessmentStatus,
+    address_type: addressType(result?.ownLabels ?? []),
+    risk_exposures: verifiedExposures(exposuresOf(record)),
   }
 }
 

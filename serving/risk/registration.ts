@@ -8,18 +8,19 @@ const invalid = (parameter: string, message: string): Fault =>
   new Fault('INVALID_PARAMETER', message, { parameter })
 
 /**
- * Chain of a network's name in any case, with the name as answers write it. Throws `Fault` INVALID_PARAMETER for an unknown one,
- * NOT_IMPLEMENTED for bitcoin, CHAIN_NOT_SUPPORTED where the chain is not served here.
+ * Chain of a network's name in any case, with the name as answers write it. `parameter` holds the name. Throws `Fault`
+ * INVALID_PARAMETER for an unknown one, NOT_IMPLEMENTED for bitcoin, CHAIN_NOT_SUPPORTED where the chain is not served here.
  */
 const networkOf = (
   name: string,
   chains: readonly string[],
+  parameter: 'network' | 'chain' = 'network',
 ): { readonly network: string; readonly chain: string } => {
   const word = name.toLowerCase()
   if (word === 'bitcoin')
     throw new Fault('NOT_IMPLEMENTED', 'This installation does not follow bitcoin')
   const chain = Object.hasOwn(CHAIN_ID_BY_NAME, word) ? CHAIN_ID_BY_NAME[word] : undefined
-  if (chain === undefined) throw invalid('network', 'network is not known')
+  if (chain === undefined) throw invalid(parameter, `${parameter} is not known`)
   if (!chains.includes(chain)) throw new Fault('CHAIN_NOT_SUPPORTED')
   return { network: CHAINS[chain].screeningNetwork, chain }
 }
@@ -39,6 +40,18 @@ export const addressRequest = (
   const [first] = fitting
   if (first === undefined) throw new Fault('INVALID_ADDRESS')
   return { kind: 'address', address: addressOn(first, address), chains: fitting }
+}
+
+/**
+ * The request for an address that is named with its chain: the same as without, so that both are one record. Throws `Fault`
+ * INVALID_ADDRESS for an address of another chain, and those of a network.
+ */
+export const verificationRequest = (
+  { address, chain: name }: { readonly address: string; readonly chain: string },
+  chains: readonly string[],
+): AssessmentRequest & { readonly kind: 'address' } => {
+  const { chain } = networkOf(name, chains, 'chain')
+  return addressRequest(addressOn(chain, address), chains)
 }
 
 const TX_PATTERNS = {

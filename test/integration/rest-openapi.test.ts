@@ -25,7 +25,7 @@ const statusesOf = (name: string, scopes: readonly string[]): readonly string[] 
   const has = (isTrue: boolean, ...statuses: readonly number[]) => (isTrue ? statuses : [])
   const isRead = name.startsWith('GET ')
   const asksNoRows =
-    /account|watchlist|ipfs|kyt|GET .jobs?\/|dexscr|calculate|POST .webhook.endpoint|(PATCH|PUT|DELETE)|webhook.endpoint(..id(.secret)?)?$|\/task\b/
+    /account|watchlist|ipfs|ky[at]|GET .jobs?\/|dexscr|calculate|POST .webhook.endpoint|(PATCH|PUT|DELETE)|webhook.endpoint(..id(.secret)?)?$|\/task\b/
   const namesRecord =
     /^GET .kyt|:chain|:id|:msgId$|search|GET .(dex|redpacket)$|PATCH|^(POST|DELETE) .(account.(keys|wallets)|x402.link-address)/
   return [
@@ -42,7 +42,9 @@ const statusesOf = (name: string, scopes: readonly string[]): readonly string[] 
     ),
     ...has(!asksNoRows.test(name), 422),
     ...has(
-      /\/(similar|send)$|^POST \/(dex\/:chain\/(route|swap|create)$|kyt\/|redpacket\/)/.test(name),
+      /\/(similar|send)$|^POST \/(dex\/:chain\/(route|swap|create)$|ky[at]\/|redpacket\/)/.test(
+        name,
+      ),
       501,
     ),
     ...has(name === 'POST /redpacket/:chain/claim', 410),

@@ -244,6 +244,42 @@ test('an address, a transfer and a withdrawal are registered and screened, and t
   })
 })
 
+test('an address is verified with its chain, as one record with its registration', async () => {
+  const ask = (address: string, chain: string, version = '/v1') =>
+    callApi(api, `${version}/kya/address/verify`, {
+      headers: { 'x-api-key': api.apiKey, 'content-type': 'application/json' },
+      method: 'POST',
+      body: JSON.stringify({ address, chain }),
+    })
+  const before = bodyOf(await ask(at('B'), 'Ethereum'))
+  assert.deepEqual([before.address, before.status], [at('B'), 'PENDING'])
+  assert.deepEqual([before.risk, before.risk_exposures], [null, []])
+  const { status } = await whenComplete(`/kyt/addresses/${at('B')}/risk`)
+  assert.equal(status, 'COMPLETE')
+  for (const version of ['/v1', '/v2']) {
+    assert.deepEqual((await ask(at('B'), 'eth', version)).body, {
+      address: at('B'),
+      risk: 'High',
+      status: 'COMPLETE',
+      address_type: 'PRIVATE_WALLET',
+      risk_exposures: [
+        { label: 'mixer', severity: 'High', type: 'direct', amount: '60.00', percentage: 6 },
+      ],
+    })
+  }
+  const codes = await Promise.all(
+    (
+      [
+        [at('B'), 'atlantis'],
+        ['So11111111111111111111111111111111111111112', 'eth'],
+        [at('B'), 'bitcoin'],
+        [at('B'), 'polygon'],
+      ] as const
+    ).map(async ([address, chain]) => bodyOf(await ask(address, chain)).code),
+  )
+  assert.deepEqual(codes, [40002, 40005, 40024, 50008])
+})
+
 const WITHDRAWAL = {
   network: 'eth',
   asset: 'ETH',

@@ -143,7 +143,10 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
     'GET /kyt/withdrawal/:withdrawalId/address-identifications',
     'GET /kyt/withdrawal/:withdrawalId/fraud-assessment',
   ],
-  'kyt.write': ['POST /kyt/address', 'POST /kyt/transfer', 'POST /kyt/withdrawal'],
+  'kyt.write': [
+    ...['POST /kyt/address', 'POST /kyt/transfer', 'POST /kyt/withdrawal'],
+    'POST /kya/address/verify',
+  ],
   owner: [
     ...['POST /account/keys', 'GET /account/keys', 'DELETE /account/keys/:keyId'],
     ...['GET /account/wallets', 'DELETE /account/wallets/:wallet/:address'],

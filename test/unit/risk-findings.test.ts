@@ -3,9 +3,15 @@ import { test } from 'node:test'
 import type { RiskCategoryName } from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import type { AssessmentResult, ScoredExposure } from '../../serving/risk/assessment.ts'
-import { addressRiskBody, alertsBody, directExposureBody } from '../../serving/risk/bodies.ts'
+import {
+  addressRiskBody,
+  alertsBody,
+  directExposureBody,
+  verifiedAddressBody,
+} from '../../serving/risk/bodies.ts'
 import { assessmentResult, type Findings, mergeFindings } from '../../serving/risk/findings.ts'
 import { scoreExposure } from '../../serving/risk/score.ts'
+import type { Side } from '../../serving/risk/search.ts'
 import { riskRecord } from '../support/risk-record.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31)
@@ -16,13 +22,18 @@ const exposure = (
   hops: number,
   share: number,
   usd: number | null = 1_000,
+  {
+    address = '0xaa',
+    source = 'a list',
+    side = 'received',
+  }: { readonly address?: string; readonly source?: string; readonly side?: Side } = {},
 ): ScoredExposure => ({
-  side: 'received',
+  side,
   label: {
-    address: '0xaa',
+    address,
     category,
     entity: '',
-    source: 'a list',
+    source,
     confidence: 1,
     evidenceUrl: '',
     validFromMs: 0,
@@ -151,8 +162,8 @@ test('money of an exposure that is not known is left out, and is not 0', () => {
   const exposures = [
     exposure('mixer', 1, 0.5, null),
     exposure('scam', 1, 0.4, null),
-    exposure('scam', 1, 0.3, 12.5),
-    exposure('scam', 1, 0.2, 0),
+    exposure('scam', 1, 0.3, 12.5, { address: '0xab' }),
+    exposure('scam', 1, 0.2, 0, { address: '0xac' }),
   ]
   const record = recordOf(assess(found(exposures)))
   assert.deepEqual(
@@ -169,4 +180,61 @@ test('money of an exposure that is not known is left out, and is not 0', () => {
     ],
   )
   assert.ok(!('value' in (sums[0] ?? {})))
+})
+
+test('a verified address has one exposure of a category and kind, its money counted once for each address', () => {
+  const exposures = [
+    exposure('sanctions', 1, 0.25, 500),
+    exposure('sanctions', 1, 0.25, 500, { source: 'another list' }),
+    exposure('sanctions', 1, 0.5, 100.5, { address: '0xab', side: 'sent' }),
+    exposure('sanctions', 2, 0.1, null, { address: '0xae' }),
+    exposure('darknet_market', 3, 0.001, 1, { address: '0xac' }),
+    exposure('darknet_market', 3, 0.002, 2, { address: '0xad' }),
+    exposure('unlicensed_gambling', 1, 0.01, 20),
+    exposure('decentralized_exchange', 1, 0.4, 800),
+  ]
+  const record = recordOf(assess(found(exposures)))
+  const { risk_exposures, ...head } = verifiedAddressBody(record)
+  assert.deepEqual(head, {
+    address: '0xbb',
+    risk: 'Severe',
+    status: 'COMPLETE',
+    address_type: 'PRIVATE_WALLET',
+  })
+  assert.deepEqual(
+    risk_exposures.map(({ label, severity, type, amount, percentage }) => [
+      ...[label, severity, type, amount, percentage],
+    ]),
+    [
+      ['sanctioned entity', 'Severe', 'direct', '600.50', 50],
+      ['sanctioned entity', 'Severe', 'indirect', null, 10],
+      ['gambling', 'High', 'direct', '20.00', 1],
+      ['darknet', 'Severe', 'indirect', '3.00', 0.3],
+      ['decentralized exchange', 'Info', 'direct', '800.00', 40],
+    ],
+  )
+  const sums = addressRiskBody(record).exposures
+  assert.deepEqual(
+    sums.filter(
+      ({ category, exposureType }) => `${category} ${exposureType}` === 'sanctions direct',
+    ),
+    [
+      { category: 'sanctions', direction: 'sent', exposureType: 'direct', value: '100.50' },
+      { category: 'sanctions', direction: 'received', exposureType: 'direct', value: '500.00' },
+    ],
+  )
+})
+
+test('an address that is not screened yet is verified as pending, without a level', () => {
+  const record = riskRecord(0, {
+    kind: 'address',
+    request: JSON.stringify({ kind: 'address', address: '0xbb', chains: ['eth'] }),
+  })
+  assert.deepEqual(verifiedAddressBody(record), {
+    address: '0xbb',
+    risk: null,
+    status: 'PENDING',
+    address_type: 'PRIVATE_WALLET',
+    risk_exposures: [],
+  })
 })

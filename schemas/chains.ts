@@ -66,11 +66,15 @@ export interface ChainRow {
   /** Name of the native token where nothing on the chain says one. */
   readonly nativeName: string
   readonly nativeSymbol: string
+  /** Symbols that the native token had before; its wrapped form had them too, behind a W. */
+  readonly formerNativeSymbols?: readonly string[]
   /** Where people look up its blocks. */
   readonly explorerUrl: string
   readonly nativeDecimals: number
   /** How balances and transfers name the native token. */
   readonly nativeAddress: string
+  /** Addresses by which others name the native token, and no contract of the chain does. */
+  readonly otherNativeAddresses?: readonly string[]
   /** Contract that logs every move of the native token as a token would; elsewhere the native token moves without a log. */
   readonly nativeTokenContract?: string
   /** Contract that logs every move of the native token in its own way (`LogTransfer`), fees apart. */
@@ -159,6 +163,8 @@ export const CHAINS = {
     explorerUrl: 'https://solscan.io',
     nativeDecimals: 9,
     nativeAddress: '11111111111111111111111111111111',
+    // Wallets and markets set SOL apart from its wrapped form by a 1 at the end.
+    otherNativeAddresses: ['So11111111111111111111111111111111111111111'],
     wrappedNative: 'So11111111111111111111111111111111111111112',
     wrappedName: 'Wrapped SOL',
     blockTimeMs: 400,
@@ -344,6 +350,7 @@ export const CHAINS = {
     isSimulated: false,
     nativeName: 'POL',
     nativeSymbol: 'POL',
+    formerNativeSymbols: ['MATIC'], // PIP-19, September 2024
     explorerUrl: 'https://polygonscan.com',
     nativeTransferLogger: '0x0000000000000000000000000000000000001010',
     wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
@@ -444,6 +451,8 @@ export const CHAINS = {
     nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://optimistic.etherscan.io',
+    // Ether was a token there until Bedrock. Source: OP Mainnet's predeploys, LegacyERC20ETH.
+    otherNativeAddresses: ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0000'],
     wrappedNative: '0x4200000000000000000000000000000000000006',
     wrappedName: 'Wrapped Ether',
     blockTimeMs: 2_000,

@@ -18,7 +18,8 @@ export const startRiskService = async (
   const store = await openAssessmentStore({ ...deps, ...parts, log, nowMs, signer })
   lifecycle.add({ name: 'risk assessments', stop: () => store.stop() })
   checks.push(store.check)
-  const screener = startScreener({ ...parts, store, metrics: deps.metrics, log, nowMs })
+  const { chainExtra } = config
+  const screener = startScreener({ ...parts, store, metrics: deps.metrics, log, nowMs, chainExtra })
   lifecycle.add({ name: 'risk screening', stop: () => screener.stop() })
   return riskRoutes({ store, chains })
 }

@@ -127,7 +127,9 @@ const PASSWORD = Type.Optional(Type.String({ minLength: 1, maxLength: 256 }))
 /** Body of POST `/redpacket/{chain}/create`. */
 export const CreateRedPacketInput = namedObject('CreateRedPacketInput', {
   creator: ADDRESS('Who pays it in and signs'),
-  mint: ADDRESS("Token; the wrapped or zero address: the chain's native token"),
+  mint: ADDRESS(
+    "Token; the chain's native token by its symbol, its wrapped or zero address, or another usual one",
+  ),
   maxClaims: Type.Integer({ minimum: 1, maximum: 100 }),
   totalAmount: AMOUNT('Base units that are split at random; or fixedAmount'),
   fixedAmount: AMOUNT('Base units of each claim; or totalAmount'),

@@ -1,5 +1,6 @@
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
+import { isNativeAddress } from '../../core/native-token.ts'
 import { type ChainRow, chainRow } from '../../schemas/chains.ts'
 import type { FreshnessReader } from '../interfaces.ts'
 import { createPoolBook, type PoolBook } from './pool-book.ts'
@@ -56,12 +57,9 @@ export const createChainMarket = (
   }
 }
 
-/** Address by which EVM interfaces also name the chain's native token. */
-export const NATIVE_TOKEN_PLACEHOLDER = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
-
 /** True for the addresses that mean the chain's native token. */
 export const isNativeToken = ({ chain }: ChainMarket, token: string): boolean =>
-  token === chain.nativeAddress || (chain.vm === 'evm' && token === NATIVE_TOKEN_PLACEHOLDER)
+  isNativeAddress(chain, token)
 
 /** The token that pools trade for what a request names. */
 export const pooledToken = (market: ChainMarket, token: string): string =>

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { storedAddress } from '../../core/addresses.ts'
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import { rateLimitAddress } from '../../core/http/network-address.ts'
+import { nativeFormOf } from '../../core/native-token.ts'
 import { shareIdOf } from '../../core/share-id.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
 import {
@@ -15,7 +17,6 @@ import {
   SendRedPacketResponse,
 } from '../../schemas/api/red-packet.ts'
 import { chainRow } from '../../schemas/chains.ts'
-import { NATIVE_TOKEN_PLACEHOLDER } from '../dex/chain-market.ts'
 import { createEvmAccountReader, type EvmAccountReader } from '../dex/evm-account.ts'
 import type { CallerNodes } from '../dex/node-turns.ts'
 import { parseAmount } from '../dex/swap-terms.ts'
@@ -110,12 +111,14 @@ const splitOf = ({ totalAmount, fixedAmount, maxClaims }: CreateRedPacketInput) 
   return { totalRaw, isRandom }
 }
 
-/** The token that a packet is paid in; null: the chain's native token. */
-const tokenOf = ({ id }: RequestedChain, text: string): string | null => {
-  const token = parseTokenAddress(id, text, 'mint')
+/**
+ * The token that a packet is paid in; null: the chain's native token, under whatever address or name. Throws `Fault`
+ * INVALID_TOKEN_ADDRESS.
+ */
+export const packetToken = (id: string, text: string, extra?: ChainExtra): string | null => {
   const row = chainRow(id)
-  const nativeAddresses = [row?.wrappedNative, row?.nativeAddress, NATIVE_TOKEN_PLACEHOLDER]
-  return nativeAddresses.includes(token) ? null : token
+  const isNative = row && nativeFormOf(row, storedAddress(id, text) ?? text, extra) !== undefined
+  return isNative ? null : parseTokenAddress(id, text, 'mint')
 }
 
 const createPacket = async (
@@ -125,7 +128,7 @@ const createPacket = async (
 ) => {
   const split = splitOf(body)
   const creator = parseWalletAddress(chain.id, body.creator, 'creator')
-  const token = tokenOf(chain, body.mint)
+  const token = packetToken(chain.id, body.mint, deps.config.chainExtra[chain.id])
   const memo = body.memo ?? ''
   if (Buffer.byteLength(memo) > MAX_MEMO_BYTES) throw invalid('memo', 'longer than 256 bytes')
   if (body.password !== undefined && body.claimAuthority !== undefined)

@@ -152,9 +152,14 @@ export interface TransferRow {
   readonly decimals: number | null
   readonly usd: string | null
   readonly time_ms: number
+  /** 1: it moved the asset that was asked for. */
+  readonly is_asset: number
 }
 
-/** Transfers of a transaction in an asset: a token address, or a symbol in any case; `nativeTokens`: names of the chain's native token, where it is meant. */
+/**
+ * Transfers of a transaction, first those of an asset: a token address, or a symbol in any case; `nativeTokens`: addresses of the
+ * chain's native token, where it is meant.
+ */
 export const transactionTransfersQuery = (
   chain: string,
   {
@@ -164,10 +169,11 @@ export const transactionTransfersQuery = (
   }: { readonly tx: string; readonly asset: string; readonly nativeTokens: readonly string[] },
 ): Query => ({
   sql: `SELECT tx_hash, event_index, token_address, sender, receiver, toString(amount) AS amount, decimals,
-  toString(amount_usd) AS usd, toFloat64(toUnixTimestamp64Milli(block_time)) AS time_ms
+  toString(amount_usd) AS usd, toFloat64(toUnixTimestamp64Milli(block_time)) AS time_ms,
+  toUInt8(token_address = {asset:String} OR token_address IN {nativeTokens:Array(String)}
+    OR token_address IN (SELECT token_address FROM ${chain}_tokens FINAL WHERE upper(symbol) = upper({asset:String}))) AS is_asset
 FROM ${chain}_transfers FINAL
-WHERE tx_hash = {tx:String} AND success = 1 AND (token_address = {asset:String} OR token_address IN {nativeTokens:Array(String)}
-  OR token_address IN (SELECT token_address FROM ${chain}_tokens FINAL WHERE upper(symbol) = upper({asset:String})))
-ORDER BY event_index LIMIT {rows:UInt32}`,
+WHERE tx_hash = {tx:String} AND success = 1
+ORDER BY is_asset DESC, event_index LIMIT {rows:UInt32}`,
   params: { tx, asset, nativeTokens, rows: MAX_TX_TRANSFERS },
 })

@@ -116,9 +116,14 @@ const RESCREEN_MS: Readonly<Record<RiskLevel, number>> = {
 }
 /** How long a transaction that is not there is waited for, and screening that fails is tried; the pause between two looks. */
 const MAX_WAIT_MS = 1_800_000
+/** The same where the transaction is there without the transfer: names of tokens and moves of native tokens are read after their block. */
+const MISMATCH_WAIT_MS = 120_000
 const RECHECK_MS = 30_000
 /** Pause of a finished record whose next screening met an unexpected error. */
 const RETRY_FINISHED_MS = HOUR_MS
+
+/** What is missing of a transfer: its transaction, or in that a transfer of the asset, or one of it to the address. */
+export type MissingReason = 'tx_not_found' | 'asset_mismatch' | 'address_mismatch'
 
 /** Outcome of one screening. */
 export type Screening =
@@ -128,18 +133,25 @@ export type Screening =
       /** When it is worth screening again, as money up to the record's moment is not summed yet; epoch ms. Absent: it is. */
       readonly againAtMs?: number
     }
-  | { readonly outcome: 'not found' }
+  | { readonly outcome: 'not found'; readonly reason: MissingReason }
   /** An unexpected error, which may be over at the next try. */
   | { readonly outcome: 'error' }
   | { readonly outcome: 'failed'; readonly reason: string }
 
-const failureOf = (screening: Exclude<Screening, { readonly outcome: 'done' }>): string => {
-  if (screening.outcome === 'failed') return screening.reason
-  return screening.outcome === 'error' ? 'internal' : 'tx_not_found'
-}
+const failureOf = (screening: Exclude<Screening, { readonly outcome: 'done' }>): string =>
+  screening.outcome === 'error' ? 'internal' : screening.reason
 
-/** Reasons of a failure that a repeated request may change: they stand after half an hour of tries. */
-const REPEATABLE: readonly unknown[] = ['internal', 'tx_not_found']
+/** How long an outcome is waited over. */
+const maxWaitMs = (screening: Screening): number =>
+  screening.outcome === 'not found' && screening.reason !== 'tx_not_found'
+    ? MISMATCH_WAIT_MS
+    : MAX_WAIT_MS
+
+/** Reasons of a failure that a repeated request may change: they stand after some time of tries. */
+const REPEATABLE: readonly unknown[] = [
+  ...['internal', 'tx_not_found'],
+  ...['asset_mismatch', 'address_mismatch'],
+]
 
 /**
  * The record after the same request came again at `nowMs`: pending where it had failed for a reason that may be over; otherwise
@@ -177,7 +189,8 @@ const storedLevel = ({ status, result }: RiskAssessment): RiskLevel | undefined 
 
 /**
  * The record after a screening that began with labels of version `labelsVersion`: finished, failed, or waiting for its transaction
- * or for the end of an unexpected error, for up to half an hour since it was asked for, errors with pauses that grow. A result that lacks money which is not summed yet is due when that is. A finished record that cannot be screened any more keeps its result, and is due again after its period.
+ * or for the end of an unexpected error, for up to half an hour since it was asked for, errors with pauses that grow; for two minutes
+ * where the transaction is there and the transfer is not. A result that lacks money which is not summed yet is due when that is. A finished record that cannot be screened any more keeps its result, and is due again after its period.
  */
 export const afterScreening = (
   record: RiskAssessment,
@@ -204,7 +217,9 @@ export const afterScreening = (
   // Since the registration or its repeat: what is pending is not changed otherwise.
   const waitedMs = nowMs - record.updated_at
   const isOver =
-    screening.outcome === 'failed' || record.status !== 'PENDING' || waitedMs >= MAX_WAIT_MS
+    screening.outcome === 'failed' ||
+    record.status !== 'PENDING' ||
+    waitedMs >= maxWaitMs(screening)
   if (!isOver) {
     const pauseMs = screening.outcome === 'error' ? Math.max(RECHECK_MS, waitedMs) : RECHECK_MS
     return { ...record, next_at: nowMs + pauseMs }

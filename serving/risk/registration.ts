@@ -60,7 +60,18 @@ const TX_PATTERNS = {
   move: /^[1-9A-HJ-NP-Za-km-z]{32,90}$/,
 }
 
-/** The request for a transfer. Throws `Fault` INVALID_PARAMETER, INVALID_ADDRESS and those of its network. */
+/** Texts that are meant as addresses: of any virtual machine, whole or not. Symbols are shorter. */
+const MEANT_AS_ADDRESS = /^0x[0-9a-f]{16,}$|^[1-9A-HJ-NP-Za-km-z]{32,44}$|::/i
+
+/** An asset as it was named. Throws `Fault` INVALID_TOKEN_ADDRESS for the address of no token of the chain. */
+const assetOn = (chain: string, asset: string): string => {
+  if (MEANT_AS_ADDRESS.test(asset) && storedAddress(chain, asset) === undefined) {
+    throw new Fault('INVALID_TOKEN_ADDRESS', undefined, { parameter: 'asset', value: asset })
+  }
+  return asset
+}
+
+/** The request for a transfer. Throws `Fault` INVALID_PARAMETER, INVALID_ADDRESS, INVALID_TOKEN_ADDRESS and those of its network. */
 export const transferRequest = (
   body: {
     readonly network: string
@@ -82,7 +93,8 @@ export const transferRequest = (
   const hash = vm === 'evm' ? tx.toLowerCase() : tx
   const [output] = outputs
   const transferReference = output === undefined ? hash : `${hash}:${addressOn(chain, output)}`
-  const { asset, direction } = body
+  const { direction } = body
+  const asset = assetOn(chain, body.asset)
   return { kind: 'transfer', network, chain, asset, transferReference, direction }
 }
 
@@ -92,14 +104,15 @@ const isTimestamp = (text: string): boolean =>
   (/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text) &&
     Number.isFinite(Date.parse(text)))
 
-/** The request for a withdrawal. Throws `Fault` INVALID_TIMESTAMP, INVALID_ADDRESS and those of its network. */
+/** The request for a withdrawal. Throws `Fault` INVALID_TIMESTAMP, INVALID_ADDRESS, INVALID_TOKEN_ADDRESS and those of its network. */
 export const withdrawalRequest = (
   body: RegisterKytWithdrawal,
   chains: readonly string[],
 ): AssessmentRequest => {
   const { network, chain } = networkOf(body.network, chains)
   if (!isTimestamp(body.attemptTimestamp)) throw new Fault('INVALID_TIMESTAMP')
-  const { asset, assetAmount, attemptTimestamp } = body
+  const { assetAmount, attemptTimestamp } = body
+  const asset = assetOn(chain, body.asset)
   const { assetPrice = null, assetDenomination = null, assetId = null, memo = null } = body
   const address = addressOn(chain, body.address)
   const details = { assetPrice, assetDenomination, assetId, memo }

@@ -1,8 +1,9 @@
 import { storedAddress } from '../../core/addresses.ts'
 import { formatUnits } from '../../core/amounts.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
+import type { ChainExtra } from '../../core/config/settings.ts'
+import { nativeTokensOf } from '../../core/native-token.ts'
 import { MINUTE_MS } from '../../core/time.ts'
-import { chainRow } from '../../schemas/chains.ts'
 import { SEARCH_BOUNDS, type SearchBounds } from '../../schemas/risk.ts'
 import {
   edgesEndQuery,
@@ -10,7 +11,13 @@ import {
   type TransferRow,
   transactionTransfersQuery,
 } from '../queries/risk-graph.ts'
-import type { AssessmentRequest, FoundTransfer, ScoredExposure, Screening } from './assessment.ts'
+import type {
+  AssessmentRequest,
+  FoundTransfer,
+  MissingReason,
+  ScoredExposure,
+  Screening,
+} from './assessment.ts'
 import { type AssessmentFacts, assessmentResult, type Findings, mergeFindings } from './findings.ts'
 import { createGraphReader } from './graph-reader.ts'
 import { type Subject, scoreExposure } from './score.ts'
@@ -21,6 +28,8 @@ export interface ScreenDeps {
   readonly warehouse: Pick<Warehouse, 'query'>
   readonly nowMs: () => number
   readonly bounds?: SearchBounds
+  /** Configured rows of chains, by internal id: what else wraps their native tokens. */
+  readonly chainExtra?: Readonly<Record<string, ChainExtra>>
 }
 
 /** Version of the labels that results are assessed with. */
@@ -161,11 +170,28 @@ const foundTransfer = (row: TransferRow): FoundTransfer => ({
   timeMs: row.time_ms,
 })
 
-const nativeTokenNames = (chain: string, asset: string): readonly string[] => {
-  const row = chainRow(chain)
-  return row !== undefined && asset.toUpperCase() === row.nativeSymbol.toUpperCase()
-    ? [row.nativeAddress, row.wrappedNative]
-    : []
+/** The transfers of a reference, or why there are none. */
+type MatchedTransfers = readonly TransferRow[] | MissingReason
+
+/**
+ * Of the transfers of a transaction those in the asset and to the address that were named. Of the native token in several forms and of
+ * tokens with one symbol the first of `tokens` counts.
+ */
+const matchTransfers = (
+  rows: readonly TransferRow[],
+  tokens: readonly string[],
+  named: string | undefined,
+): MatchedTransfers => {
+  if (rows.length === 0) return 'tx_not_found'
+  const ofAsset = rows.filter(({ is_asset }) => is_asset === 1)
+  if (ofAsset.length === 0) return 'asset_mismatch'
+  const fitting = ofAsset.filter(({ receiver }) => named === undefined || receiver === named)
+  if (fitting.length === 0) return 'address_mismatch'
+  for (const token of tokens) {
+    const same = fitting.filter(({ token_address }) => token_address === token)
+    if (same.length > 0) return same
+  }
+  return fitting
 }
 
 /** The transfer that a reference names: `<tx>:<receiver>`, or the only one of a transaction. */
@@ -177,16 +203,13 @@ const screenTransfer = async (
   const [tx = '', output] = transferReference.split(':')
   const asset = storedAddress(chain, request.asset) ?? request.asset
   const named = output === undefined ? undefined : storedAddress(chain, output)
-  const query = transactionTransfersQuery(chain, {
-    tx,
-    asset,
-    nativeTokens: nativeTokenNames(chain, request.asset),
-  })
+  const nativeTokens = nativeTokensOf(chain, asset, deps.chainExtra?.[chain])
+  const query = transactionTransfersQuery(chain, { tx, asset, nativeTokens })
   const { rows } = await deps.warehouse.query<TransferRow>(query)
-  const fitting = rows.filter(({ receiver }) => named === undefined || receiver === named)
+  const fitting = matchTransfers(rows, [...nativeTokens, asset], named)
+  if (typeof fitting === 'string') return { outcome: 'not found', reason: fitting }
   const [first] = fitting
-  if (first === undefined) return { outcome: 'not found' }
-  if (fitting.length > 1 && named === undefined)
+  if (first === undefined || (fitting.length > 1 && named === undefined))
     return { outcome: 'failed', reason: 'ambiguous_reference' }
   const transfer = foundTransfer(first)
   const usd = transfer.usdAmount === null ? null : Number(transfer.usdAmount)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import { runTransferEdges } from '../../processors/rollups/transfer-edges.ts'
+import { CHAINS } from '../../schemas/chains.ts'
 import { SEARCH_BOUNDS } from '../../schemas/risk.ts'
 import { type LabelFormat, parseLabels } from '../../serving/risk/label-formats.ts'
 import { importLabels } from '../../serving/risk/label-store.ts'
@@ -74,7 +75,7 @@ const assessAddress = async (letter: string, nowMs = NOW_MS, bounds = SEARCH_BOU
 }
 
 before(async () => {
-  api = await startApi({ maxAssessments: 20 })
+  api = await startApi({ maxAssessments: 20, chains: ['eth', 'polygon'] })
   await api.warehouse.insert('eth_transfers', MOVES.map(transferRow))
   await api.warehouse.insert('eth_chain_state', [
     { key: 'final', final_slot: 1, final_time: START_MS + 3_600_000, hot_from: 0, seq: 1, _ver: 1 },
@@ -242,6 +243,66 @@ test('an address, a transfer and a withdrawal are registered and screened, and t
     count: 1,
     networkIdentificationOrgs: [{ name: 'Listed person' }],
   })
+})
+
+/** Screens a transfer of `tx(900)` on Polygon. */
+const screenAsset = (asset: string, reference: string, chainExtra = {}) =>
+  screen(
+    { warehouse: api.warehouse, nowMs: () => NOW_MS, chainExtra },
+    {
+      ...({ kind: 'transfer', network: 'polygon', chain: 'polygon', direction: 'sent' } as const),
+      asset,
+      transferReference: reference,
+    },
+    [],
+  )
+/** Place of the transfer that was screened, or why there is none. */
+const placeOf = async (...asked: Parameters<typeof screenAsset>): Promise<unknown> => {
+  const screened = await screenAsset(...asked)
+  return screened.outcome === 'done'
+    ? screened.result.transfer?.idx
+    : 'reason' in screened && screened.reason
+}
+
+test('a transfer of the native token is found under its former symbol and each of its addresses', async () => {
+  const { nativeAddress, wrappedNative } = CHAINS.polygon
+  const row = { ...transferRow(['A', 'B', 5], 0), tx_hash: tx(900) }
+  await api.warehouse.insert('polygon_transfers', [
+    { ...row, event_index: 0, token_address: TOKEN },
+    { ...row, event_index: 1, token_address: wrappedNative },
+    { ...row, event_index: 2, token_address: nativeAddress },
+    { ...row, event_index: 3, token_address: wrappedNative, receiver: at('C') },
+  ])
+  for (const asset of ['POL', 'MATIC', '0x0000000000000000000000000000000000001010']) {
+    assert.equal(await placeOf(asset, `${tx(900)}:${at('B')}`), 2, asset)
+    assert.equal(await placeOf(asset, tx(900)), 2, `${asset}, the only one of its form`)
+    assert.equal(await placeOf(asset, `${tx(900)}:${at('C')}`), 3, `${asset}, in wrapped form`)
+  }
+  for (const asset of ['WMATIC', 'WPOL', wrappedNative.toUpperCase().replace('0X', '0x')]) {
+    assert.equal(await placeOf(asset, `${tx(900)}:${at('B')}`), 1, asset)
+    assert.equal(await placeOf(asset, tx(900)), 'ambiguous_reference', asset)
+  }
+  const quote = { kind: 'native', symbol: 'WLOCAL', decimals: 18, address: TOKEN } as const
+  const extra = { factories: [], quotes: [quote], referencePools: [], replace: true }
+  const reference = `${tx(900)}:${at('B')}`
+  assert.equal(await placeOf('WLOCAL', reference, { polygon: extra }), 0)
+  assert.equal(await placeOf('WLOCAL', reference), 'asset_mismatch')
+})
+
+test('a transfer whose asset or address its transaction does not have is told by its reason', async () => {
+  assert.equal(await placeOf('USDC', tx(900)), 'asset_mismatch')
+  assert.equal(await placeOf(at('U'), `${tx(900)}:${at('B')}`), 'asset_mismatch')
+  assert.equal(await placeOf('POL', `${tx(900)}:${at('X')}`), 'address_mismatch')
+  assert.equal(await placeOf('POL', tx(901)), 'tx_not_found')
+})
+
+test('an asset that is the address of no token of the chain is refused', async () => {
+  const transfer = { network: 'eth', transferReference: tx(1), direction: 'sent' }
+  for (const asset of [CHAINS.sol.wrappedNative, CHAINS.sui.nativeAddress, `0x${'a'.repeat(39)}`]) {
+    assert.equal(bodyOf(await call('/kyt/transfer', { ...transfer, asset })).code, 40009, asset)
+    const withdrawal = { ...WITHDRAWAL, address: at('A'), asset }
+    assert.equal(bodyOf(await call('/kyt/withdrawal', withdrawal)).code, 40009, asset)
+  }
 })
 
 test('an address is verified with its chain, as one record with its registration', async () => {

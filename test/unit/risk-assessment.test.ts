@@ -39,7 +39,8 @@ const done = (level: RiskLevel, labelsVersion = VERSION): Screening => {
 }
 const REQUEST: AssessmentRequest = { kind: 'address', address: 'an address', chains: ['eth'] }
 const ERROR: Screening = { outcome: 'error' }
-const NOT_FOUND: Screening = { outcome: 'not found' }
+const NOT_FOUND: Screening = { outcome: 'not found', reason: 'tx_not_found' }
+const MISMATCHES = ['asset_mismatch', 'address_mismatch'] as const
 const failed = (reason: string): Screening => ({ outcome: 'failed', reason })
 
 const after = (
@@ -103,6 +104,24 @@ test('a transaction that is not there is looked for every 30 seconds for half an
   const late = after(early, NOT_FOUND, START_MS + 30 * MINUTE_MS)
   assert.deepEqual([late.status, late.result], ['FAILED', '{"reason":"tx_not_found"}'])
   assert.equal(isDue(late, VERSION + 1, START_MS + 400 * DAY_MS), false)
+})
+
+test('a transaction without the transfer is looked at for two minutes, then the record fails with what does not match', () => {
+  for (const reason of MISMATCHES) {
+    const mismatch: Screening = { outcome: 'not found', reason }
+    const early = after(PENDING, mismatch, START_MS + 2 * MINUTE_MS - 1)
+    assert.deepEqual([early.status, early.next_at - START_MS], ['PENDING', 2 * MINUTE_MS + 29_999])
+    const late = after(early, mismatch, early.next_at)
+    assert.deepEqual([late.status, late.result], ['FAILED', JSON.stringify({ reason })])
+    assert.equal(isDue(late, VERSION + 1, START_MS + 400 * DAY_MS), false)
+    assert.equal(afterRepeat(late, REQUEST, START_MS + DAY_MS).status, 'PENDING')
+    const record = after(PENDING, done('Low'))
+    assert.equal(
+      after(record, mismatch, START_MS + DAY_MS).status,
+      'COMPLETE',
+      'what was found stays',
+    )
+  }
 })
 
 test('an unexpected error is tried again with growing pauses for half an hour, then the record fails', () => {

@@ -8,7 +8,12 @@ import {
 import type { Meter, Principal, RateLimitState } from '../interfaces.ts'
 import { createLedger, type Quota, type QuotaOwner } from './ledger.ts'
 import { createRateLimiter } from './rate-limiter.ts'
-import { createUsageTotals, type MonthUsage, type UsageTotals } from './usage-totals.ts'
+import {
+  createUsageTotals,
+  type MonthUsage,
+  type SharedCounts,
+  type UsageTotals,
+} from './usage-totals.ts'
 
 /** The meter with the state of an organization, for the quota headers and the `/account` routes. */
 export interface QuotaMeter extends Meter {
@@ -16,6 +21,8 @@ export interface QuotaMeter extends Meter {
   month(orgId: string): MonthUsage
   /** State of the organization's rate limit, without counting a request. */
   rate(principal: Principal): RateLimitState
+  /** What limits of other things than requests are shared with other processes by. */
+  readonly counts: SharedCounts
 }
 
 /**
@@ -39,6 +46,7 @@ export const createMeter = ({
   const rateOf = ({ plan }: Principal): number => plans[plan].requestsPerSecond
   return {
     ...ledger,
+    counts: usage,
     month: (orgId) => usage.month(orgId),
     rate: (principal) => organizations.peek(principal.orgId, rateOf(principal)),
     take: async (subject) => {

@@ -3,7 +3,10 @@ import type { RateLimitState } from '../interfaces.ts'
 
 /** Seconds of the rate that may be used at once after a pause, unless a limiter is made with another number. */
 export const BURST_SECONDS = 2
-/** Longest debt, in seconds of the rate, from requests that other processes report: a late report must not lock an organization out. */
+/**
+ * Longest debt, in seconds of the rate, from requests that other processes report, unless a limiter is made with another one: a late
+ * report must not lock an organization out.
+ */
 const MAX_DEBT_SECONDS = 30
 /** Buckets in memory; the least recently used are evicted and start full again. */
 const MAX_BUCKETS = 100_000
@@ -56,6 +59,7 @@ const toState = (
 export const createRateLimiter = (
   nowMs: () => number,
   burstSeconds = BURST_SECONDS,
+  maxDebtSeconds = MAX_DEBT_SECONDS,
 ): RateLimiter => {
   const buckets = new LRUCache<string, Bucket>({ maxSize: MAX_BUCKETS, sizeCalculation: () => 1 })
   const bucketOf = (key: string, perSecond: number): Bucket => {
@@ -82,7 +86,7 @@ export const createRateLimiter = (
       const bucket = buckets.peek(key)
       if (bucket === undefined) return
       refill(bucket, nowMs())
-      const maxSpent = bucket.perSecond * (burstSeconds + MAX_DEBT_SECONDS)
+      const maxSpent = bucket.perSecond * (burstSeconds + maxDebtSeconds)
       bucket.spent = Math.max(bucket.spent, Math.min(maxSpent, bucket.spent + requests))
     },
     refund: (key) => {

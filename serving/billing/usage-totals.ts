@@ -22,14 +22,18 @@ export interface MonthUsage {
   readonly byDay: ReadonlyMap<number, UsageEntry>
 }
 
+/** Counts that limits of several processes go by: of an organization's requests, or of something else under a key that is no organization's id. */
+export interface SharedCounts {
+  /** Counts one request that the limit allowed here, whatever it costs. */
+  countRequest(key: string, atMs: number): void
+  /** Called for requests that other processes report from now on, with the increase since their previous report. */
+  onRequests(listener: (key: string, requests: number) => void): void
+}
+
 /** Charges of the current month: this process's own, and those that others have written. */
-export interface UsageTotals {
+export interface UsageTotals extends SharedCounts {
   /** A charge at a moment of this month or the one before. */
   charge(orgId: string, charge: Charge): void
-  /** Counts one request that the rate limit allowed here, whatever it costs. */
-  countRequest(orgId: string, atMs: number): void
-  /** Called for requests that other processes report from now on, with the increase since their previous report. */
-  onRequests(listener: (orgId: string, requests: number) => void): void
   /** Used in the current month, thousandths of a CU. */
   used(orgId: string): number
   month(orgId: string): MonthUsage

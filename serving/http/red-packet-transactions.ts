@@ -179,6 +179,8 @@ const claimablePacket = async (
 }
 
 interface Claim {
+  /** Internal id. */
+  readonly chain: string
   readonly claimer: string
   readonly packetId: string
   readonly authority: string
@@ -191,7 +193,7 @@ interface Claim {
  */
 const claimSignature = async (
   deps: RedPacketTransactionDeps,
-  { authority, message, packetId }: Claim,
+  { chain, authority, message, packetId }: Claim,
   {
     body,
     callers,
@@ -215,7 +217,7 @@ const claimSignature = async (
   const { password } = body
   if (password === undefined) throw denied
   let signature: Hex | undefined
-  await deps.attempts.attempt(callers, async () => {
+  await deps.attempts.attempt({ packet: `${chain} ${packetId}`, callers }, async () => {
     const account = await deps.authorities(packetId, password, orgId)
     if (account.address.toLowerCase() !== authority) return false
     signature = await account.signMessage({ message: { raw: message } })
@@ -243,9 +245,9 @@ const claimPacket = async (
   if (Number(rows[0]?.total ?? 0) > 0) throw new Fault('RED_PACKET_ALREADY_CLAIMED')
   const { orgId } = requirePrincipal(request.principal)
   const message = claimMessage(contract, packetId, claimer)
-  const claim = { claimer, packetId, authority: row.authority, message }
+  const claim = { chain: chain.id, claimer, packetId, authority: row.authority, message }
   const address = rateLimitAddress(request.caller)
-  const callers = [`org ${orgId} ${packetId}`, `address ${address} ${packetId}`]
+  const callers = [`org ${orgId}`, `address ${address}`]
   const signature = await claimSignature(deps, claim, { body, callers, orgId })
   return transactionBody(await buildClaim(reader, contract, { claimer, packetId, signature }))
 }

@@ -82,7 +82,7 @@ export const createPublicServer = async (deps: ServerDeps): Promise<FastifyInsta
     redPacketTransactionRoutes({
       ...bounded,
       send,
-      attempts: createPasswordAttempts(deps.nowMs),
+      attempts: createPasswordAttempts(deps.nowMs, deps.meter.counts),
       authorities: createPasswordAuthority(deps.config.keyPepper.reveal()),
     }),
     ...(deps.families ?? []),

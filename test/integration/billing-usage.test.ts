@@ -10,6 +10,7 @@ import { globalTopic } from '../../schemas/topics.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { openUsageLog, type UsageLog, type UsageLogDeps } from '../../serving/billing/usage-log.ts'
 import type { Principal } from '../../serving/interfaces.ts'
+import { createPasswordAttempts } from '../../serving/red-packets/password-attempts.ts'
 import { openTempBus } from '../support/temp-bus.ts'
 import { until } from '../support/until.ts'
 
@@ -270,4 +271,54 @@ test('two processes overshoot a quota at most by what each spends between two re
   await nodes[0]?.stop()
   await until(() => nodes[1] !== undefined && usedBy(nodes[1], 'org_i') === 20, 'the report')
   await nodes[1]?.stop()
+})
+
+test('processes limit the wrong passwords of a red packet together: what passed before they knew of each other is waited for', async () => {
+  const nodes = [await open(), await open(), await open()]
+  const known = nodes.map(() => 0)
+  nodes.forEach(({ totals }, index) => {
+    totals.onRequests((key, more) => {
+      if (key === 'packet eth 0x01') known[index] = (known[index] ?? 0) + more
+    })
+  })
+  const limits = nodes.map(({ meter }) => createPasswordAttempts(nowMs, meter.counts))
+  const passed = nodes.map(() => 0)
+  let caller = 0
+  const guess = async (index: number): Promise<boolean> => {
+    try {
+      await limits[index]?.attempt(
+        { packet: 'eth 0x01', callers: [`org ${caller++}`] },
+        async () => false,
+      )
+      passed[index] = (passed[index] ?? 0) + 1
+      return true
+    } catch (error) {
+      assert.ok(error instanceof Fault && error.faultName === 'RATE_LIMIT')
+      return false
+    }
+  }
+  const told = (): Promise<unknown> => {
+    const total = passed.reduce((sum, one) => sum + one, 0)
+    return until(() => known.every((others, at) => others === total - (passed[at] ?? 0)), 'reports')
+  }
+  for (let nth = 0; nth < 40; nth += 1) assert.equal(await guess(0), true)
+  await told()
+  // The second process has seen no attempt of its own, and has the rest of the first one's.
+  for (let nth = 0; nth < 20; nth += 1) assert.equal(await guess(1), true)
+  await told()
+  assert.deepEqual(await Promise.all(nodes.map((_, index) => guess(index))), [false, false, false])
+  clock.nowMs += 600_000
+  // All at once: each lets a minute's attempts pass, and all of them are closed until that is made up for.
+  for (let nth = 0; nth < 80; nth += 1) {
+    for (const index of nodes.keys()) await guess(index)
+  }
+  assert.deepEqual(passed, [100, 80, 60])
+  await told()
+  clock.nowMs += 120_000
+  assert.deepEqual(await Promise.all(nodes.map((_, index) => guess(index))), [false, false, false])
+  clock.nowMs += 1_000
+  assert.equal(await guess(2), true)
+  await told()
+  assert.deepEqual(await Promise.all(nodes.map((_, index) => guess(index))), [false, false, false])
+  for (const node of nodes) await node.stop()
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeDeferred } from '../../core/runtime/deferred.ts'
 import { shareIdOf } from '../../core/share-id.ts'
+import { createUsageTotals } from '../../serving/billing/usage-totals.ts'
 import type { RedPacketRow, RedPacketTotals } from '../../serving/queries/red-packets.ts'
 import { claimBody, packetBody, packetBodyV1 } from '../../serving/red-packets/packet-body.ts'
 import { storedPacketId } from '../../serving/red-packets/packet-reader.ts'
@@ -102,16 +103,23 @@ test('a share id has ten characters, derived from chain and packet', () => {
   assert.equal(shareIdOf('eth', '0x7'), ids[7])
 })
 
+/** Attempts of one process that shares its counts with no other. */
+const attemptsAt = (nowMs: () => number) =>
+  createPasswordAttempts(nowMs, createUsageTotals('node', nowMs))
+const PACKET = 'eth 0x01'
+
 test('a caller has five wrong passwords a minute, also concurrent ones; right ones are not counted', async () => {
   let nowMs = 1_000_000
-  const { attempt } = createPasswordAttempts(() => nowMs)
-  const wrong = (callers: readonly string[]) => attempt(callers, async () => false)
+  const { attempt } = attemptsAt(() => nowMs)
+  const wrong = (callers: readonly string[], packet = PACKET) =>
+    attempt({ packet, callers }, async () => false)
   for (let nth = 0; nth < 20; nth += 1) {
-    assert.equal(await attempt(['org', 'address'], async () => true), true)
+    const right = attempt({ packet: PACKET, callers: ['org', 'address'] }, async () => true)
+    assert.equal(await right, true)
   }
   const checked = makeDeferred<boolean>()
   const attempts = Array.from({ length: 8 }, () =>
-    attempt(['org', 'address'], () => checked.promise),
+    attempt({ packet: PACKET, callers: ['org', 'address'] }, () => checked.promise),
   )
   checked.resolve(false)
   const all = await Promise.allSettled(attempts)
@@ -119,6 +127,7 @@ test('a caller has five wrong passwords a minute, also concurrent ones; right on
   await assert.rejects(wrong(['org', 'other address']), { faultName: 'RATE_LIMIT' })
   await assert.rejects(wrong(['other org', 'address']), { faultName: 'RATE_LIMIT' })
   assert.equal(await wrong(['other org', 'other address']), false)
+  assert.equal(await wrong(['org', 'address'], 'eth 0x02'), false, 'at another packet')
   nowMs += 59_999
   await assert.rejects(wrong(['org']), { faultName: 'RATE_LIMIT' })
   nowMs += 1
@@ -127,14 +136,39 @@ test('a caller has five wrong passwords a minute, also concurrent ones; right on
 
 test('no minute has more than five wrong passwords, whenever it starts', async () => {
   let nowMs = 0
-  const { attempt } = createPasswordAttempts(() => nowMs)
-  const wrong = () => attempt(['org'], async () => false)
+  const { attempt } = attemptsAt(() => nowMs)
+  const wrong = () => attempt({ packet: PACKET, callers: ['org'] }, async () => false)
   assert.equal(await wrong(), false)
   nowMs = 59_000
   for (let nth = 0; nth < 4; nth += 1) assert.equal(await wrong(), false)
   nowMs = 61_000
   assert.equal(await wrong(), false)
   await assert.rejects(wrong(), { faultName: 'RATE_LIMIT' })
+})
+
+test('all callers together have sixty wrong passwords at a packet, then one a second', async () => {
+  let nowMs = 1_000_000
+  let caller = 0
+  const { attempt } = attemptsAt(() => nowMs)
+  const by = (isRight: boolean, packet = PACKET) =>
+    attempt({ packet, callers: [`org ${caller++}`] }, async () => isRight)
+  const failing = attempt({ packet: PACKET, callers: ['org'] }, () =>
+    Promise.reject(new Error('busy')),
+  )
+  await assert.rejects(failing, /busy/)
+  for (let nth = 0; nth < 60; nth += 1) {
+    assert.equal(await by(true), true)
+    assert.equal(await by(false), false)
+  }
+  await assert.rejects(by(false), { faultName: 'RATE_LIMIT' })
+  await assert.rejects(by(true), { faultName: 'RATE_LIMIT' }, 'nobody learns whether it was right')
+  assert.equal(await by(false, 'bsc 0x01'), false, 'at another packet')
+  nowMs += 999
+  await assert.rejects(by(false), { faultName: 'RATE_LIMIT' })
+  nowMs += 1
+  assert.equal(await by(true), true)
+  assert.equal(await by(false), false)
+  await assert.rejects(by(false), { faultName: 'RATE_LIMIT' })
 })
 
 test('passwords of one organization take a part of the queue, and those of others are derived between them', async () => {

@@ -22,7 +22,7 @@ export interface MonthUsage {
   readonly byDay: ReadonlyMap<number, UsageEntry>
 }
 
-/** Counts that limits of several processes go by: of an organization's requests, or of something else under a key that is no organization's id. */
+/** Counts that limits of several processes go by: of an organization's requests, or of something else under a key of its own. */
 export interface SharedCounts {
   /** Counts one request that the limit allowed here, whatever it costs. */
   countRequest(key: string, atMs: number): void

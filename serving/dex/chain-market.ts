@@ -1,6 +1,6 @@
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
-import { isNativeAddress } from '../../core/native-token.ts'
+import { isNativeAddress } from '../../core/prices/native-token.ts'
 import { type ChainRow, chainRow } from '../../schemas/chains.ts'
 import type { FreshnessReader } from '../interfaces.ts'
 import { createPoolBook, type PoolBook } from './pool-book.ts'

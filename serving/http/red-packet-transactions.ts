@@ -5,7 +5,7 @@ import { storedAddress } from '../../core/addresses.ts'
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import { rateLimitAddress } from '../../core/http/network-address.ts'
-import { nativeFormOf } from '../../core/native-token.ts'
+import { nativeFormOf } from '../../core/prices/native-token.ts'
 import { shareIdOf } from '../../core/share-id.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
 import {

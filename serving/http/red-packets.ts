@@ -58,7 +58,7 @@ interface ListRequest<Row> {
 }
 
 /**
- * How a list is read. A cursor is a place in either order: `asc` goes on to newer rows from it, `next` and `desc` to older ones; `prev`
+ * How a list is read. A cursor is a place in either order: `asc` continues with newer rows from it, `next` and `desc` to older ones; `prev`
  * reads newer ones as well, and shows the newest first.
  */
 const orderOf = ({ direction = 'next' }: PageRequest) => {

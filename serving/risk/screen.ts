@@ -2,7 +2,7 @@ import { storedAddress } from '../../core/addresses.ts'
 import { formatUnits } from '../../core/amounts.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import type { ChainExtra } from '../../core/config/settings.ts'
-import { nativeTokensOf } from '../../core/native-token.ts'
+import { nativeTokensOf } from '../../core/prices/native-token.ts'
 import { MINUTE_MS } from '../../core/time.ts'
 import { SEARCH_BOUNDS, type SearchBounds } from '../../schemas/risk.ts'
 import {

@@ -88,7 +88,7 @@ for (const version of ['/v1', '/v2']) {
         }
       }
     })
-    test(`${version}${list}: asc goes on to newer rows from a cursor of either order`, async () => {
+    test(`${version}${list}: asc continues with newer rows from a cursor of either order`, async () => {
       const first = await read(`${path}&direction=asc`)
       const second = await read(`${path}&direction=asc&cursor=${first.endCursor}`)
       const third = await read(`${path}&direction=asc&cursor=${second.endCursor}`)

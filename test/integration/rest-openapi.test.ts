@@ -16,8 +16,10 @@ const OWNER_PATHS = /^\/(?:account\/(?:keys|wallets)|x402\/link-address)\b/
 
 const scopesOf = (method: string, path: string): readonly string[] => {
   if (OWNER_PATHS.test(path)) return SCOPES
-  const family = ['webhook', 'kyt'].find((word) => path.startsWith(`/${word}/`))
-  return family === undefined ? [] : [`${family}.${method === 'GET' ? 'read' : 'write'}`]
+  const [, family] = path.match(/^\/(webhook|ky[at])\//) ?? []
+  if (family === undefined) return []
+  // What is asked of an address is a registration of screening.
+  return [`${family.replace('kya', 'kyt')}.${method === 'GET' ? 'read' : 'write'}`]
 }
 
 /** Statuses of an operation in the document, from what it takes and does. */

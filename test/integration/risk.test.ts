@@ -289,7 +289,7 @@ test('a transfer of the native token is found under its former symbol and each o
   assert.equal(await placeOf('WLOCAL', reference), 'asset_mismatch')
 })
 
-test('a transfer whose asset or address its transaction does not have is told by its reason', async () => {
+test('a transfer whose asset or address its transaction does not have ends with the reason', async () => {
   assert.equal(await placeOf('USDC', tx(900)), 'asset_mismatch')
   assert.equal(await placeOf(at('U'), `${tx(900)}:${at('B')}`), 'asset_mismatch')
   assert.equal(await placeOf('POL', `${tx(900)}:${at('X')}`), 'address_mismatch')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChainExtra } from '../../core/config/settings.ts'
-import { nativeFormOf, nativeTokensOf } from '../../core/native-token.ts'
+import { nativeFormOf, nativeTokensOf } from '../../core/prices/native-token.ts'
 import { CHAINS, type ChainId } from '../../schemas/chains.ts'
 import { packetToken } from '../../serving/http/red-packet-transactions.ts'
 

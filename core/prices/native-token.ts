@@ -1,5 +1,5 @@
-import { type ChainRow, chainRow } from '../schemas/chains.ts'
-import type { ChainExtra } from './config/settings.ts'
+import { type ChainRow, chainRow } from '../../schemas/chains.ts'
+import type { ChainExtra } from '../config/settings.ts'
 
 /** Address by which EVM interfaces also name the chain's native token. Source: Uniswap and Curve interfaces, EIP-7528. */
 const EVM_PLACEHOLDER = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'

@@ -97,7 +97,10 @@ test('the file runner keeps the first and the last part of a long output', async
 })
 
 test('a file that mostly waits runs beside as many others as there are cores', async () => {
-  const { isPassed, printed } = await runNames({ together: ['first', 'second'], waiting: ['third'] })
+  const { isPassed, printed } = await runNames({
+    together: ['first', 'second'],
+    waiting: ['third'],
+  })
   assert.ok(isPassed, printed)
 })
 

@@ -2,11 +2,11 @@
  * Runs the tests: `npm test` runs every tier, `npm test -- unit property` only those. Two processes side by side, because two
  * cores are what CI has, and a third of the files that mostly wait: first the two halves of the pure tiers, then file after file
  * of the tiers that start brokers, engines or nodes, those that take longest first, so that none of them is left at the end.
- * Files that measure what a machine keeps up with come last, one after the other.
+ * What measures comes last.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fetchServers } from './kafka.ts'
 import { PREPARED_MODULES_OPTION, prepareModules } from './modules/prepare.ts'
@@ -23,20 +23,43 @@ const WIDTH = 2
 const PURE_TEST_HALVES = ['first-half', 'second-half'].map((name) =>
   join('test', 'support', `${name}.ts`),
 )
-/** Files that say something about time or kill under load: beside another one they would tell of that one. */
-const ALONE = [
-  'bus-kafka-brokers',
-  'crash-embedded',
-  'fuzz',
-  'roles',
-  'simulated-hour',
-  'ten-chains',
-]
+/** Measures how long a health check takes: beside another file it would tell of that one. */
+const ALONE = ['fuzz']
 /** Files that take longest, the longest first. */
 const LONG = [
+  'reorg-eth',
+  'demo-start',
+  'lists-in-windows',
+  'simulated-hour',
+  'reorg-sol',
+  'graphql-generated',
+  'recorded-kafka',
+  'stock-sdk',
+  'bus-kafka',
+  'crash-embedded',
+  'roles',
+  'openapi-examples',
+  'pages-every-list',
+  'feeds-stored',
+  'graphql-times',
+  'access-matrix',
+  'secrets',
+  'list-pages',
 ]
-/** Files that use less than half a core, the longest first. */
+/** Long files that use less than half a core, the longest first. */
 const WAITING = [
+  'anvil-red-packets',
+  'plan-purchase',
+  'bus-kafka-brokers',
+  'swap-guide',
+  'lagging-node',
+  'pay-per-call',
+  'pay-per-call-solana',
+  'transaction-feed',
+  'solana-lagging-nodes',
+  'webhook-tasks',
+  'ten-chains',
+  'finalizer',
 ]
 
 const requestedTiers = process.argv.slice(2)
@@ -65,9 +88,9 @@ const others = selectedTiers
         testFile(join('test', tier, name), { tiers: [tier], words: ['--test-force-exit'] }),
       ),
   )
-const [alone, waiting, long] = [ALONE, WAITING, LONG].map((names) =>
-  names.flatMap((name) => others.filter(({ path }) => basename(path, '.test.ts') === name)),
-) as [TestFile[], TestFile[], TestFile[]]
+const named = (names: readonly string[]): readonly TestFile[] =>
+  names.flatMap((name) => others.filter(({ path }) => basename(path, '.test.ts') === name))
+const [alone, waiting, long] = [named(ALONE), named(WAITING), named(LONG)]
 const short = others.filter((file) => ![alone, waiting, long].flat().includes(file))
 
 await prepareModules()
@@ -84,7 +107,9 @@ const failedFiles = await runFiles(
   { width: WIDTH, cwd: ROOT, print: (text) => process.stdout.write(text) },
 )
 const failed = selectedTiers.filter((tier) =>
-  failedFiles.some((path) => path.startsWith(join('test', tier)) || (PURE.has(tier) && PURE_TEST_HALVES.includes(path))),
+  failedFiles.some((path) =>
+    PURE.has(tier) ? PURE_TEST_HALVES.includes(path) : dirname(path) === join('test', tier),
+  ),
 )
 
 const missingDependencies = readLines(missing)

@@ -101,8 +101,7 @@ const preparePackages = async (names: readonly string[]): Promise<void> => {
       if (!existsSync(folder)) throw error
     }
   }
-  const url = (name: string): string =>
-    pathToFileURL(join(folder, `${fileName(name)}.mjs`)).href
+  const url = (name: string): string => pathToFileURL(join(folder, `${fileName(name)}.mjs`)).href
   const urls = Object.fromEntries(names.map((name) => [name, url(name)]))
   writeAtomically(PACKAGES_FILE, JSON.stringify(urls))
 }
@@ -114,7 +113,7 @@ const preparePackages = async (names: readonly string[]): Promise<void> => {
 export const prepareModules = async (): Promise<void> => {
   const sources = SOURCE_FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
+      .filter((name) => /(?<!\.d)\.ts$/.test(name) && !name.includes('node_modules'))
       .map((name) => join(ROOT, folder, name)),
   )
   const limit = pLimit(SIDE_BY_SIDE)

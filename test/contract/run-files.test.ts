@@ -96,7 +96,7 @@ test('the file runner keeps the first and the last part of a long output', async
   assert.match(printed, /✔ five/)
 })
 
-test('a file that mostly waits runs beside as many others as there are cores', async () => {
+test('a file that waits much runs beside as many others as there are cores', async () => {
   const { isPassed, printed } = await runNames({
     together: ['first', 'second'],
     waiting: ['third'],

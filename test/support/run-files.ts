@@ -24,7 +24,7 @@ export interface TestFile {
 export interface TestFiles {
   /** As many side by side as there are cores. */
   readonly together: readonly TestFile[]
-  /** Mostly wait: one of them runs beside the others, and more where none of the others is left. */
+  /** Wait much: one of them runs beside the others, and more where none of the others is left. */
   readonly waiting?: readonly TestFile[]
   /** One after the other when all others have ended. */
   readonly alone?: readonly TestFile[]
@@ -32,7 +32,7 @@ export interface TestFiles {
 
 /** How files are run. */
 export interface RunFilesOptions {
-  /** Files side by side, of those that do not mostly wait. */
+  /** Files side by side, of those that do not wait much. */
   readonly width: number
   readonly cwd: string
   readonly limitMs?: number

@@ -1,6 +1,6 @@
 /**
  * Runs the tests: `npm test` runs every tier, `npm test -- unit property` only those. Two processes side by side, because two
- * cores are what CI has, and a third of the files that mostly wait: first the two halves of the pure tiers, then file after file
+ * cores are what CI has, and a third of the files that wait much: first the two halves of the pure tiers, then file after file
  * of the tiers that start brokers, engines or nodes, those that take longest first, so that none of them is left at the end.
  * What measures comes last.
  */
@@ -27,15 +27,13 @@ const PURE_TEST_HALVES = ['first-half', 'second-half'].map((name) =>
 const ALONE = ['fuzz']
 /** Files that take longest, the longest first. */
 const LONG = [
-  'reorg-eth',
   'demo-start',
-  'lists-in-windows',
   'simulated-hour',
-  'reorg-sol',
+  'lists-in-windows',
   'graphql-generated',
   'recorded-kafka',
   'stock-sdk',
-  'bus-kafka',
+  'plan-purchase',
   'crash-embedded',
   'roles',
   'openapi-examples',
@@ -43,23 +41,23 @@ const LONG = [
   'feeds-stored',
   'graphql-times',
   'access-matrix',
-  'secrets',
   'list-pages',
 ]
-/** Long files that use less than half a core, the longest first. */
+/** Long files that leave a core idle for much of their time: they wait for brokers, nodes and blocks. The longest first. */
 const WAITING = [
+  'reorg-eth',
+  'reorg-sol',
   'anvil-red-packets',
-  'plan-purchase',
+  'bus-kafka',
   'bus-kafka-brokers',
   'swap-guide',
   'lagging-node',
   'pay-per-call',
   'pay-per-call-solana',
+  'secrets',
   'transaction-feed',
   'solana-lagging-nodes',
-  'webhook-tasks',
   'ten-chains',
-  'finalizer',
 ]
 
 const requestedTiers = process.argv.slice(2)

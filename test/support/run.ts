@@ -55,7 +55,6 @@ const WAITING = [
   'pay-per-call',
   'pay-per-call-solana',
   'secrets',
-  'transaction-feed',
   'solana-lagging-nodes',
   'ten-chains',
 ]
@@ -89,6 +88,11 @@ const others = selectedTiers
 const named = (names: readonly string[]): readonly TestFile[] =>
   names.flatMap((name) => others.filter(({ path }) => basename(path, '.test.ts') === name))
 const [alone, waiting, long] = [named(ALONE), named(WAITING), named(LONG)]
+const nameless = [...ALONE, ...WAITING, ...LONG].filter((name) => named([name]).length === 0)
+if (requestedTiers.length === 0 && nameless.length > 0) {
+  console.error(`no files of these names: ${nameless.join(', ')}`)
+  process.exit(2)
+}
 const short = others.filter((file) => ![alone, waiting, long].flat().includes(file))
 
 await prepareModules()

@@ -18,7 +18,7 @@ import { installPlane, type PlaneDeps, planeServerOptions } from './plane.ts'
 import { problemBody, problemMediaType, retryAfterSeconds, toFault } from './problem-details.ts'
 import { reportFault } from './report-fault.ts'
 import { allowedMethods, type KnownRoute } from './routing.ts'
-import { buildValidator } from './schema-validator.ts'
+import { createValidatorBuilder } from './schema-validator.ts'
 import { installJsonParser, installTypedQueries, parseQuery } from './strict-parsing.ts'
 
 declare module 'fastify' {
@@ -102,7 +102,7 @@ const createFastify = (deps: BaseDeps, edge: ListenerDeps): FastifyInstance =>
       return typeof given === 'string' && REQUEST_ID_PATTERN.test(given) ? given : ulid()
     },
     routerOptions: { querystringParser: parseQuery, maxParamLength: 512 },
-    schemaController: { compilersFactory: { buildValidator } },
+    schemaController: { compilersFactory: { buildValidator: createValidatorBuilder() } },
     // The message of ours is made in `problem-details.ts`: this one would hold a line for each of thousands of wrong items.
     schemaErrorFormatter: () => new Error('not valid'),
     clientErrorHandler: rejectInvalidHttp(edge),

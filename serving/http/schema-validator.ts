@@ -26,27 +26,32 @@ const hasMoreValues = (data: unknown, most: number): boolean => {
   return false
 }
 
-/** Makes validators that stop at the first error, and look for further ones in small values only. */
-export const buildValidator: AjvCompiler.BuildCompilerFromPool = (schemas) => {
+/**
+ * For one server: makes validators that stop at the first error, and look for further ones in small values only. Routes whose
+ * shared schemas are the same share a compiler: each new one compiles the schema of schemas.
+ */
+export const createValidatorBuilder = (): AjvCompiler.BuildCompilerFromPool => {
   const build = AjvCompiler()
-  const compilerOf = (allErrors: boolean) => {
-    const customOptions = { ...OPTIONS, allErrors }
-    return build(schemas, { customOptions }) as Compile
-  }
-  const compileFirst = compilerOf(false)
-  const compile: Compile = (route) => {
-    const first = compileFirst(route)
-    let all: Validator | undefined
-    const validate: Validator = (data) => {
-      const isValid = first(data)
-      validate.errors = first.errors ?? null
-      if (isValid || hasMoreValues(data, MAX_VALUES_WITH_ALL_ERRORS)) return isValid
-      all ??= compilerOf(true)(route)
-      all(data)
-      validate.errors = all.errors ?? null
-      return false
+  return (schemas) => {
+    const compilerOf = (allErrors: boolean) => {
+      const customOptions = { ...OPTIONS, allErrors }
+      return build(schemas, { customOptions }) as Compile
     }
-    return validate
+    const compileFirst = compilerOf(false)
+    const compile: Compile = (route) => {
+      const first = compileFirst(route)
+      let all: Validator | undefined
+      const validate: Validator = (data) => {
+        const isValid = first(data)
+        validate.errors = first.errors ?? null
+        if (isValid || hasMoreValues(data, MAX_VALUES_WITH_ALL_ERRORS)) return isValid
+        all ??= compilerOf(true)(route)
+        all(data)
+        validate.errors = all.errors ?? null
+        return false
+      }
+      return validate
+    }
+    return compile as ReturnType<AjvCompiler.BuildCompilerFromPool>
   }
-  return compile as ReturnType<AjvCompiler.BuildCompilerFromPool>
 }

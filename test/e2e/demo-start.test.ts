@@ -30,8 +30,8 @@ interface Demo {
 }
 
 /** `sluice WORDS` as a child; what it prints is collected. */
-const sluice = (...words: string[]) => {
-  const child = spawn(process.execPath, ['cli/bin.js', ...words], { cwd: ROOT })
+const runSluice = (env: NodeJS.ProcessEnv, words: readonly string[]) => {
+  const child = spawn(process.execPath, ['cli/bin.js', ...words], { cwd: ROOT, env })
   children.add(child)
   const out = { text: '', errors: '' }
   child.stdout.on('data', (chunk) => {
@@ -49,18 +49,20 @@ const sluice = (...words: string[]) => {
   return { child, out, exit }
 }
 
-const start = async (folder: string, port: number, ...more: string[]) => {
-  const run = sluice('start', '--data', folder, '--port', String(port), ...more)
+const sluice = (...words: string[]) => runSluice(process.env, words)
+
+const start = async (folder: string, port: number, env = process.env) => {
+  const started = runSluice(env, ['start', '--data', folder, '--port', String(port)])
   await until(
     () => {
-      if (run.child.exitCode !== null) throw new Error(`ended: ${run.out.errors}`)
-      return run.out.text.includes('Ctrl-C')
+      if (started.child.exitCode !== null) throw new Error(`ended: ${started.out.errors}`)
+      return started.out.text.includes('Ctrl-C')
     },
     'the welcome is printed',
     PROCESS_LIMIT_MS,
   )
   const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Demo
-  return { ...run, demo }
+  return { ...started, demo }
 }
 
 /** Two free ports side by side. */
@@ -85,7 +87,9 @@ const countTrades = async ({ graphqlUrl, apiKey }: Demo) => {
 
 test('the first start in a new folder prints commands that run as printed', async () => {
   const folder = join(scratch, 'first')
-  const { child, exit, out } = await start(folder, await portPair())
+  // As a user starts it: sources are loaded as a clone loads them, not as a test run prepares them.
+  const { NODE_OPTIONS: _, ...environment } = process.env
+  const { child, exit, out } = await start(folder, await portPair(), environment)
   const commands = () => out.text.split('\n').filter((line) => line.startsWith('curl '))
   // A chain that has nothing to show in the first minute, on a busy machine, is told of later.
   await until(() => commands().length >= 8, 'both chains have commands', PROCESS_LIMIT_MS)

@@ -111,6 +111,7 @@ export const startApi = async (
   } & Pick<ServerDeps, 'plugins'> = {},
 ): Promise<TestApi> => {
   const { chains = ['eth'] } = given
+  const codec = localCodec()
   const folder = given.folder ?? mkdtempSync(join(tmpdir(), 'sluice-api-'))
   let base = ''
   const log = given.log ?? makeSilentLogger()
@@ -137,7 +138,7 @@ export const startApi = async (
   const nodeReads = createCallerNodes(nodes, nodeReadLimits(config.rpcConcurrency))
   const organizations = await createOrganizations({
     bus,
-    codec: localCodec(),
+    codec,
     config,
     walletNodes: nodes,
     nowMs: Date.now,
@@ -150,7 +151,7 @@ export const startApi = async (
   const webhooks = await createWebhookContext({
     resolve: given.resolve ?? (async () => ['93.184.216.34']),
     bus,
-    codec: localCodec(),
+    codec,
     config,
     nowMs: Date.now,
     log,
@@ -160,7 +161,7 @@ export const startApi = async (
     bus,
     log,
     metrics,
-    codec: localCodec(),
+    codec,
     nowMs: Date.now,
     signer: makeRecordSigner(config.keyPepper.reveal()),
   }
@@ -227,10 +228,10 @@ export const startApi = async (
         ...webhooks,
         warehouse,
         metrics,
-        codec: localCodec(),
+        codec,
         nowMs: Date.now,
       }),
-      webhookTaskRoutes({ ...webhooks, codec: localCodec(), nowMs: Date.now }),
+      webhookTaskRoutes({ ...webhooks, codec, nowMs: Date.now }),
       webhookStatsRoutes({
         ...webhooks,
         warehouse,

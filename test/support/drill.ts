@@ -32,11 +32,18 @@ const runTests = async (
   environment: Readonly<Record<string, string>> = {},
 ): Promise<number> => {
   const words = ['--test-force-exit']
-  // Fifty kills take longer than a file of `npm test` may.
-  const options = { width: 1, cwd: ROOT, words, environment, limitMs: 12 * 3_600_000 }
-  return (await runFiles(files, { ...options, print: (text) => process.stdout.write(text) }))
-    ? 0
-    : 1
+  const alone = files.map((path) => ({ path, words, environment }))
+  const failed = await runFiles(
+    { together: [], alone },
+    {
+      width: 1,
+      cwd: ROOT,
+      // Fifty kills take longer than a file of `npm test` may.
+      limitMs: 12 * 3_600_000,
+      print: (text) => process.stdout.write(text),
+    },
+  )
+  return failed.length === 0 ? 0 : 1
 }
 
 const runCrashDrills = (kills: string): Promise<number> =>

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import pLimit from 'p-limit'
 
 /** A file that has not ended by then is killed and has failed. */
 const FILE_LIMIT_MS = 15 * 60_000
@@ -13,16 +12,31 @@ const KEPT_BYTES = 2 ** 20
 /** How often the output of a file that runs alone is printed. */
 const FOLLOW_MS = 500
 
-/** How files are run. */
-export interface RunFilesOptions {
-  /** Files side by side. */
-  readonly width: number
-  readonly cwd: string
+/** A file, and how it is run. */
+export interface TestFile {
+  readonly path: string
   readonly environment?: Readonly<Record<string, string>>
   /** Further words for Node. */
   readonly words?: readonly string[]
+}
+
+/** What is run when, each list in its order. */
+export interface TestFiles {
+  /** As many side by side as there are cores. */
+  readonly together: readonly TestFile[]
+  /** Wait much: one of them runs beside the others, and more where none of the others is left. */
+  readonly waiting?: readonly TestFile[]
+  /** One after the other when all others have ended. */
+  readonly alone?: readonly TestFile[]
+}
+
+/** How files are run. */
+export interface RunFilesOptions {
+  /** Files side by side, of those that do not wait much. */
+  readonly width: number
+  readonly cwd: string
   readonly limitMs?: number
-  /** Takes the output of one file after the other; with a width of 1 also while it comes. */
+  /** Takes the output of one file after the other; of one that runs alone also while it comes. */
   readonly print: (text: string) => void
 }
 
@@ -70,13 +84,16 @@ const follow = (path: string, print: (text: string) => void): (() => void) => {
 }
 
 /** A process that is made to exit loses what it wrote to a pipe and has not been read; what it wrote to a file stays. */
-const runFile = async (file: string, options: RunFilesOptions): Promise<FileResult> => {
-  const { cwd, width, environment, words = [], limitMs = FILE_LIMIT_MS, print } = options
+const runFile = async (
+  { path: file, environment, words = [] }: TestFile,
+  { cwd, limitMs = FILE_LIMIT_MS, print }: RunFilesOptions,
+  isAlone: boolean,
+): Promise<FileResult> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-output-'))
   const path = join(folder, 'output')
   const startedMs = Date.now()
   const out = openSync(path, 'w')
-  const stop = width === 1 ? follow(path, print) : () => undefined
+  const stop = isAlone ? follow(path, print) : () => undefined
   const child = spawn(
     process.execPath,
     ['--import', 'tsx', '--test-reporter=spec', ...words, file],
@@ -128,29 +145,33 @@ const countOf = (name: string, results: readonly FileResult[]): number =>
 
 /**
  * Runs test files, each in a process of its own, and prints what they print, one after the other, and at the end once more what
- * failed; whether all passed. The exit status of a file decides. Node's own runner reads results from the output of its children:
- * version 20 waits for ever, using a whole core, where `--test-force-exit` cut that off.
+ * failed; gives the paths of those that did. The exit status of a file decides. Node's own runner reads results from the output of
+ * its children: version 20 waits for ever, using a whole core, where `--test-force-exit` cut that off.
  */
 export const runFiles = async (
-  files: readonly string[],
+  files: TestFiles,
   options: RunFilesOptions,
-): Promise<boolean> => {
-  if (files.length === 0) return true
+): Promise<readonly string[]> => {
   const { width, print } = options
-  const limit = pLimit(width)
-  const results = await Promise.all(
-    files.map((file) =>
-      limit(async () => {
-        const result = await runFile(file, options)
-        const rest = width === 1 ? '' : `\n${withoutCounts(result.output)}`
-        print(`# ${basename(file)}: ${result.seconds.toFixed(1)} s${rest}\n`)
-        return result
-      }),
-    ),
-  )
+  const results: FileResult[] = []
+  /** Runs the first file of the first queue that has one, until none has. */
+  const runQueues = async (queues: readonly TestFile[][], isAlone = false): Promise<void> => {
+    for (;;) {
+      const file = queues.find((queue) => queue.length > 0)?.shift()
+      if (file === undefined) return
+      const result = await runFile(file, options, isAlone)
+      const rest = isAlone ? '' : `\n${withoutCounts(result.output)}`
+      print(`# ${basename(result.file)}: ${result.seconds.toFixed(1)} s${rest}\n`)
+      results.push(result)
+    }
+  }
+  const [together, waiting] = [[...files.together], [...(files.waiting ?? [])]]
+  const lanes = Array.from({ length: width }, () => runQueues([together, waiting]))
+  await Promise.all([...lanes, runQueues([waiting])])
+  await runQueues([[...(files.alone ?? [])]], true)
   const counts = ['tests', 'pass', 'fail', 'cancelled', 'skipped', 'todo']
   print(`\n${counts.map((name) => `${name} ${countOf(name, results)}`).join(', ')}\n`)
   const failed = results.filter(({ isPassed }) => !isPassed)
   for (const result of failed) print(failedSection(result))
-  return failed.length === 0
+  return failed.map(({ file }) => file)
 }

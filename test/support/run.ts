@@ -1,15 +1,17 @@
 /**
  * Runs the tests: `npm test` runs every tier, `npm test -- unit property` only those. Two processes side by side, because two
- * cores are what CI has: each takes one half of the pure tiers, then file after file of the tiers that start brokers, engines or
- * nodes. Files that measure what a machine keeps up with come last, one after the other.
+ * cores are what CI has, and a third of the files that wait much: first the two halves of the pure tiers, then file after file
+ * of the tiers that start brokers, engines or nodes, those that take longest first, so that none of them is left at the end.
+ * What measures comes last.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fetchServers } from './kafka.ts'
+import { PREPARED_MODULES_OPTION, prepareModules } from './modules/prepare.ts'
 import { fetchCentrifugeClient, fetchKafkaClient, fetchSdk } from './python-clients.ts'
-import { runFiles } from './run-files.ts'
+import { runFiles, type TestFile } from './run-files.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const TIERS = ['unit', 'property', 'contract', 'integration', 'e2e']
@@ -21,16 +23,41 @@ const WIDTH = 2
 const PURE_TEST_HALVES = ['first-half', 'second-half'].map((name) =>
   join('test', 'support', `${name}.ts`),
 )
-/** Files that say something about time or kill under load: beside another one they would tell of that one. */
-const SEQUENTIAL_FILES = new Set([
-  'bus-kafka-brokers',
-  'crash-embedded',
-  'fuzz',
-  'roles',
+/** Measures how long a health check takes: beside another file it would tell of that one. */
+const ALONE = ['fuzz']
+/** Files that take longest, the longest first. */
+const LONG = [
+  'demo-start',
   'simulated-hour',
-  'start',
+  'lists-in-windows',
+  'graphql-generated',
+  'recorded-kafka',
+  'stock-sdk',
+  'plan-purchase',
+  'crash-embedded',
+  'roles',
+  'openapi-examples',
+  'pages-every-list',
+  'feeds-stored',
+  'graphql-times',
+  'access-matrix',
+  'list-pages',
+]
+/** Long files that leave a core idle for much of their time: they wait for brokers, nodes and blocks. The longest first. */
+const WAITING = [
+  'reorg-eth',
+  'reorg-sol',
+  'anvil-red-packets',
+  'bus-kafka',
+  'bus-kafka-brokers',
+  'swap-guide',
+  'lagging-node',
+  'pay-per-call',
+  'pay-per-call-solana',
+  'secrets',
+  'solana-lagging-nodes',
   'ten-chains',
-])
+]
 
 const requestedTiers = process.argv.slice(2)
 const unknown = requestedTiers.filter((tier) => !TIERS.includes(tier))
@@ -41,34 +68,51 @@ if (unknown.length > 0) {
 
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-tests-'))
 const missing = join(scratch, 'missing.txt')
-const failed: string[] = []
 const selectedTiers = TIERS.filter(
   (name) => requestedTiers.length === 0 || requestedTiers.includes(name),
 )
 const pure = selectedTiers.filter((tier) => PURE.has(tier))
-if (pure.length > 0) {
-  console.log(`\n# tiers ${pure.join(' and ')}`)
+const halves = (pure.length > 0 ? PURE_TEST_HALVES : []).map((path) =>
   // --test-force-exit would end a half between two imports, when all tests that it knows so far have ended.
-  if (!(await runTier(PURE_TEST_HALVES, { tiers: pure }))) failed.push(...pure)
+  testFile(path, { tiers: pure, words: [] }),
+)
+const others = selectedTiers
+  .filter((name) => !PURE.has(name))
+  .flatMap((tier) =>
+    readdirSync(join(ROOT, 'test', tier))
+      .filter((name) => name.endsWith('.test.ts'))
+      .map((name) =>
+        testFile(join('test', tier, name), { tiers: [tier], words: ['--test-force-exit'] }),
+      ),
+  )
+const named = (names: readonly string[]): readonly TestFile[] =>
+  names.flatMap((name) => others.filter(({ path }) => basename(path, '.test.ts') === name))
+const [alone, waiting, long] = [named(ALONE), named(WAITING), named(LONG)]
+const nameless = [...ALONE, ...WAITING, ...LONG].filter((name) => named([name]).length === 0)
+if (requestedTiers.length === 0 && nameless.length > 0) {
+  console.error(`no files of these names: ${nameless.join(', ')}`)
+  process.exit(2)
 }
+const short = others.filter((file) => ![alone, waiting, long].flat().includes(file))
+
+await prepareModules()
 if (selectedTiers.some((name) => WITH_BROKERS.has(name))) {
   await fetchServers()
   for (const fetchClient of [fetchCentrifugeClient, fetchKafkaClient, fetchSdk])
     await fetchClient().catch(() => undefined)
 }
-for (const tier of selectedTiers.filter((name) => !PURE.has(name))) {
-  const files = readdirSync(join(ROOT, 'test', tier))
-    .filter((name) => name.endsWith('.test.ts'))
-    .map((name) => join('test', tier, name))
-  const alone = files.filter((file) => SEQUENTIAL_FILES.has(basename(file, '.test.ts')))
-  const together = files.filter((file) => !alone.includes(file))
-  console.log(`\n# tier ${tier}: ${files.length} files, ${alone.length} of them alone`)
-  const passed = [
-    await runTier(together, { tiers: [tier], words: ['--test-force-exit'] }),
-    await runTier(alone, { tiers: [tier], words: ['--test-force-exit'], width: 1 }),
-  ]
-  if (passed.includes(false)) failed.push(tier)
-}
+console.log(
+  `\n# tiers ${selectedTiers.join(', ')}: ${halves.length + others.length} files, ${alone.length} of them alone`,
+)
+const failedFiles = await runFiles(
+  { together: [...halves, ...long, ...short], waiting, alone },
+  { width: WIDTH, cwd: ROOT, print: (text) => process.stdout.write(text) },
+)
+const failed = selectedTiers.filter((tier) =>
+  failedFiles.some((path) =>
+    PURE.has(tier) ? PURE_TEST_HALVES.includes(path) : dirname(path) === join('test', tier),
+  ),
+)
 
 const missingDependencies = readLines(missing)
 rmSync(scratch, { recursive: true, force: true })
@@ -81,24 +125,21 @@ if (missingDependencies.length > 0) {
 const incomplete = missingDependencies.length > 0 && process.env.CI === 'true'
 process.exit(failed.length > 0 || incomplete ? 1 : 0)
 
-/** Runs test files, `width` at a time; whether all passed. */
-async function runTier(
-  files: readonly string[],
-  options: {
-    readonly tiers: readonly string[]
-    readonly words?: readonly string[]
-    readonly width?: number
-  },
-): Promise<boolean> {
-  const { tiers, words = [], width = WIDTH } = options
-  const environment = { SLUICE_TEST_MISSING: missing, SLUICE_TIERS: tiers.join(',') }
-  return runFiles(files, {
-    width,
+/** A file that tells of parts that are missing, and loads what the run prepared. */
+function testFile(
+  path: string,
+  { tiers, words }: { readonly tiers: readonly string[]; readonly words: readonly string[] },
+): TestFile {
+  const { NODE_OPTIONS = '' } = process.env
+  return {
+    path,
     words,
-    environment,
-    cwd: ROOT,
-    print: (text) => process.stdout.write(text),
-  })
+    environment: {
+      SLUICE_TEST_MISSING: missing,
+      SLUICE_TIERS: tiers.join(','),
+      NODE_OPTIONS: `${NODE_OPTIONS} ${PREPARED_MODULES_OPTION}`.trim(),
+    },
+  }
 }
 
 /** What tests could not start, a line each, without repeats. */

@@ -20,15 +20,15 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Runs `sluice WORDS` with nothing of this process' environment but PATH and HOME. */
+/** Runs `sluice WORDS` with nothing of this process' environment but PATH and HOME, and how a test run loads modules. */
 export const startSluice = (
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): SluiceProcess => {
-  const { PATH = '', HOME = '' } = process.env
+  const { PATH = '', HOME = '', NODE_OPTIONS = '' } = process.env
   const child = spawn(process.execPath, ['cli/bin.js', ...words], {
     cwd: ROOT,
-    env: { PATH, HOME, ...environment },
+    env: { PATH, HOME, NODE_OPTIONS, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildValidator } from '../../serving/http/schema-validator.ts'
+import { createValidatorBuilder } from '../../serving/http/schema-validator.ts'
 
 const schema = {
   type: 'object',
@@ -11,7 +11,7 @@ const schema = {
     levels: { type: 'array', items: { type: 'object', required: ['price', 'token'] } },
   },
 }
-const validate = buildValidator({}, {})({ schema })
+const validate = createValidatorBuilder()({}, {})({ schema })
 const errorsOf = (body: unknown): number => {
   assert.equal(validate(body), false)
   return validate.errors?.length ?? 0
@@ -27,4 +27,16 @@ test('of a body with many values the first error is reported, whatever its shape
   assert.equal(errorsOf({ url: '', levels: Array(80_000).fill({}) }), 1)
   assert.equal(errorsOf(Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [n, n]))), 1)
   assert.equal(errorsOf({ channels: [[Array(300).fill(0)]] }), 1)
+})
+
+test('routes that share a compiler keep their own schemas, also under one name, and the shared ones of their server', () => {
+  const build = createValidatorBuilder()
+  const schema = { $id: 'Route', type: 'object', properties: { a: { $ref: 'Named#' } } }
+  const text = build({ Named: { $id: 'Named', type: 'string' } }, {})
+  assert.equal(text({ schema })({ a: 'x' }), true)
+  assert.equal(text({ schema })({ a: 1 }), false)
+  assert.equal(text({ schema: { $id: 'Route', type: 'number' } })(1), true)
+  const number = build({ Named: { $id: 'Named', type: 'number' } }, {})
+  assert.equal(number({ schema })({ a: 1 }), true)
+  assert.equal(number({ schema })({ a: 'x' }), false)
 })

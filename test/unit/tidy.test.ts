@@ -217,8 +217,14 @@ test('a package is imported by its owner only', () => {
 })
 
 test('relative imports name the .ts file, and nothing is exported as default', () => {
+  // Node reads the files of this folder before it can read TypeScript.
+  const isJavaScript = (file: string, specifier: string): boolean =>
+    file.startsWith('test/support/modules/') && specifier.endsWith('.js')
   const wrong = IMPORTS.filter(
-    ({ specifier }) => specifier.startsWith('.') && !/\.(ts|json)$/.test(specifier),
+    ({ file, specifier }) =>
+      specifier.startsWith('.') &&
+      !/\.(ts|json)$/.test(specifier) &&
+      !isJavaScript(file, specifier),
   )
   assert.deepEqual(wrong, [])
   const defaults = FILES.filter((file) => /^export default/m.test(TEXTS.get(file) ?? ''))

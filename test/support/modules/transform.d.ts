@@ -1,0 +1,1 @@
+export function transformSource(path: string): Promise<string>

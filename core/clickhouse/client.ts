@@ -156,12 +156,12 @@ const templateBudget = (
   resultBytes: Math.ceil(budget.resultBytes / repeats),
 })
 
-const INSERT_SETTINGS = {
+/** Of every statement that writes. */
+const WRITE_SETTINGS = {
   async_insert: 0,
   insert_deduplicate: 1,
   deduplicate_blocks_in_dependent_materialized_views: 1,
   input_format_parallel_parsing: 0,
-  wait_end_of_query: 1,
   date_time_input_format: 'best_effort',
   input_format_skip_unknown_fields: 0,
 } as const
@@ -185,8 +185,8 @@ const JSON_SERIALIZER = {
 
 const openEngine = async (target: WarehouseTarget): Promise<Engine> =>
   target.kind === 'server'
-    ? openServerEngine(target, JSON_SERIALIZER)
-    : openEmbeddedEngine(target.path, JSON_SERIALIZER)
+    ? openServerEngine(target, JSON_SERIALIZER, WRITE_SETTINGS)
+    : openEmbeddedEngine(target.path, JSON_SERIALIZER, WRITE_SETTINGS)
 
 /** Transport trouble is an outage; an answer of the engine is passed on as it is. */
 const throwAsOutage = (error: unknown): never => {
@@ -264,10 +264,7 @@ const parseResponse = (text: string): ParsedResponse => {
 }
 
 const makeWrites = ({ writing }: Engine): Pick<Warehouse, 'insert' | 'command'> => {
-  const settingsOf = (token = NO_DEDUPLICATION_TOKEN) => ({
-    ...INSERT_SETTINGS,
-    insert_deduplication_token: token,
-  })
+  const settingsOf = (token = NO_DEDUPLICATION_TOKEN) => ({ insert_deduplication_token: token })
   return {
     insert: async (table, rows, options) => {
       const values = 'text' in rows ? [new JsonLinesRow(rows.text)] : rows

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ClickHouseClient, createClient } from '@clickhouse/client'
+import { type ClickHouseClient, type ClickHouseSettings, createClient } from '@clickhouse/client'
 import pLimit, { type LimitFunction } from 'p-limit'
 import { Outage } from '../errors.ts'
 import {
@@ -113,14 +113,20 @@ const makeReaderPool = (path: string, { kill }: QueryKiller) => {
  * it holds a thread of Node's pool: reads would stand behind inserts, and files, keys and compression behind both. So reads
  * have threads with connections of their own, the one that writes has one statement in hand beside the one under way, and
  * one more ends statements: `KILL QUERY` reaches every connection of the process. Parameters go by `SET param_name`, because
- * the driver runs statements with bound parameters one after the other for the whole process.
+ * the driver runs statements with bound parameters one after the other for the whole process. `writeSettings` hold for every
+ * statement that writes: they are said once, since the driver would send each as a statement of its own before every insert.
  */
-export const openEmbeddedEngine = async (path: string, json: object): Promise<Engine> => {
+export const openEmbeddedEngine = async (
+  path: string,
+  json: object,
+  writeSettings: ClickHouseSettings,
+): Promise<Engine> => {
   const { createChdbConnection } = await import('chdb/connection')
   // Both packages carry the same interface, but under two copies of the client's types.
   const connect = () =>
     createClient({ connection: createChdbConnection({ path }) as never, json: json as never })
   const writer = connect()
+  await writer.command({ query: setStatementSql(writeSettings) })
   const control = connect()
   const reads = makeReaderPool(path, makeQueryKiller(control))
   return {

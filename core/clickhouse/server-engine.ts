@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   type ClickHouseClient,
   ClickHouseLogLevel,
+  type ClickHouseSettings,
   createClient,
   type DataFormat,
 } from '@clickhouse/client'
@@ -44,17 +45,20 @@ const killQuery = async (client: ClickHouseClient, id: string): Promise<void> =>
 
 /**
  * A ClickHouse server over HTTP. Reads and inserts have connections of their own. Reads are sent with `readonly` = 2, which
- * a user that may only read allows; a profile with `readonly` = 1 refuses every setting and cannot be used.
+ * a user that may only read allows; a profile with `readonly` = 1 refuses every setting and cannot be used. `writeSettings`: of every
+ * statement that writes.
  */
 export const openServerEngine = (
   { url, database, user, password }: ServerTarget,
   json: object,
+  writeSettings: ClickHouseSettings,
 ): Engine => {
-  const connect = (max_open_connections: number) =>
+  const connect = (max_open_connections: number, clickhouse_settings: ClickHouseSettings = {}) =>
     createClient({
       url,
       database,
       max_open_connections,
+      clickhouse_settings,
       json: json as never,
       request_timeout: REQUEST_TIMEOUT_MS,
       // Every error reaches the caller; the driver would also print it, with the statement.
@@ -64,7 +68,8 @@ export const openServerEngine = (
     })
   const places = Object.values(READ_CONCURRENCY).reduce((sum, count) => sum + count, 0)
   const reader = connect(places + 1)
-  const writer = connect(MAX_WRITE_CONNECTIONS)
+  // The answer of an insert comes once it is done, not with its first bytes.
+  const writer = connect(MAX_WRITE_CONNECTIONS, { ...writeSettings, wait_end_of_query: 1 })
   return {
     places: READ_CONCURRENCY,
     isExclusive: false,

@@ -233,3 +233,19 @@ test('the copy of a minute has every column that rollups may read, and a repair 
   const source = (await columnsOf('eth_dex_trades_enriched')).filter((name) => !/^_/.test(name))
   assert.deepEqual(source.toSorted(), FINAL_TRADE_COLUMNS.toSorted())
 })
+
+test('trades by wallet are the rows by token, also where an insert is repeated after they were lost', async () => {
+  const insert = () => addTrades('bsc', { number: 9_000, atS: START, to: 4 })
+  const rowsOf = async (table: string) => {
+    const sql = `SELECT * FROM bsc_${table} FINAL WHERE block_slot = 9000 ORDER BY ALL`
+    return (await warehouse.query({ sql })).rows
+  }
+  await insert()
+  const rows = await rowsOf('dex_trades_enriched')
+  assert.equal(rows.length, 8)
+  assert.deepEqual(await rowsOf('dex_trades_by_wallet'), rows)
+  await warehouse.command('TRUNCATE TABLE bsc_dex_trades_by_wallet')
+  await insert()
+  assert.deepEqual(await rowsOf('dex_trades_enriched'), rows)
+  assert.deepEqual(await rowsOf('dex_trades_by_wallet'), rows)
+})

@@ -40,7 +40,7 @@ export const cubePaths = (cube: Cube): CubePaths => {
 /** What a cube's paths are asked for by, worked out once. */
 export interface CubeIndex {
   readonly paths: CubePaths
-  /** Paths of what is no list, with `_` between their steps: `Trade_Buy_Amount`. */
+  /** Paths of single values, with `_` between their steps: `Trade_Buy_Amount`. */
   readonly orderNames: ReadonlyMap<string, PathAndLeaf>
 }
 

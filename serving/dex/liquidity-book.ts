@@ -99,7 +99,8 @@ const swapInBin = (
   if (!exactIn || left >= whole) return { amountIn: whole, amountOut: wanted, fee: whole - net }
   const kept = ceilDiv(left * fee, WHOLE)
   const given = outOf(sellsX, left - kept, price)
-  return { amountIn: left, amountOut: given < held ? given : held, fee: kept }
+  const isAll = given >= held
+  return { amountIn: left, amountOut: isAll ? held : given, fee: kept }
 }
 
 /** The pair keeps what a bin holds as uint128, and its liquidity below a limit. */

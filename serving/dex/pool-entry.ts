@@ -296,14 +296,15 @@ const concentratedPool = (entry: PoolEntry): Pool | null => {
 
 const binPool = (entry: PoolEntry): Pool | null => {
   const { book, row, tokens } = entry
-  const version = row.bookVersion ?? 0
-  const exact = exactBook(book, version > 2)
+  const version = row.bookVersion
+  if (version === undefined) return null
+  const exact = exactBook(book, version === 3)
   const tokenX = book.bins?.token_x ?? ''
   if (exact === null || !tokens.includes(tokenX)) return null
   const { volatility, binStep, terms } = exact
   const feePips = Number(ceilDiv(binFee(volatility, binStep, terms), 10n ** 12n))
   const sideOfX = tokens[0] === tokenX ? 0 : 1
-  return { ...headOf(entry), kind: 'bins', ...exact, timeS: 0, feePips, sideOfX }
+  return { ...headOf(entry), kind: 'bins', version, ...exact, timeS: 0, feePips, sideOfX }
 }
 
 const POOL_MAKERS: Readonly<Record<Pool['kind'], (entry: PoolEntry) => Pool | null>> = {

@@ -57,6 +57,8 @@ export interface ConcentratedPool extends PoolHead, ConcentratedState {
 /** A pool of Liquidity Book, for swaps at one moment: its fee depends on the time since the last swap. */
 export interface BinPool extends PoolHead, BinBook {
   readonly kind: 'bins'
+  /** As its router numbers it: 2 is V2.1, 3 is V2.2. */
+  readonly version: 2 | 3
   /** Place of X among its tokens. */
   readonly sideOfX: 0 | 1
 }

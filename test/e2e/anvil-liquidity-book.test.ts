@@ -1,8 +1,7 @@
 /** Quotes over bins against what real contracts of Liquidity Book on a real node pay. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Address, type Hex, parseAbi, parseEther } from 'viem'
-import type { DexQuote } from '../../schemas/api/swap.ts'
+import { type Address, parseAbi, parseEther } from 'viem'
 import { quoteExactIn, quoteExactOut } from '../../serving/dex/pool.ts'
 import { createPoolBook, type PoolBook } from '../../serving/dex/pool-book.ts'
 import { chainVenues } from '../../serving/dex/quotable-protocols.ts'
@@ -28,15 +27,17 @@ const PAIR = parseAbi([
   'function getBin(uint24 id) view returns (uint128, uint128)',
   'function getActiveId() view returns (uint24)',
 ])
-/** Rounds of a deposit or another change, and swaps of each. */
-const ROUNDS = Number(process.env.SWAP_TEST_SWAPS ?? 12)
+const MONTH_S = 30 * 86_400
+/** Rounds of a deposit or another change, and four swaps. */
+const ROUNDS = Number(process.env.SWAP_TEST_SWAPS ?? 5)
 
 let anvil: Anvil
 let market: BookMarket
 let product: Awaited<ReturnType<typeof startAnvilStack>>
 
 before(async () => {
-  anvil = await startAnvil()
+  // Time passes on the chain alone, so it begins a while ago.
+  anvil = await startAnvil(['--timestamp', String(Math.floor(Date.now() / 1_000) - MONTH_S)])
   market = await deployBookMarket(anvil.client)
   product = await startAnvilStack(anvil, { extra: market.extra })
 })
@@ -179,6 +180,14 @@ test('a swap for more than the bins hold is refused here and by the pair', async
   await assert.rejects(venue.swap(wanted))
 })
 
+/** A pool apart from what it is worth, which the topic tells one event later. */
+const stateOf = (book: PoolBook, { pair }: BookVenue) => {
+  const pool = book.pool(pair.address.toLowerCase(), 0)
+  assert.ok(pool?.kind === 'bins' && (pool.tvlUsd ?? 0) > 1_000)
+  const { tvlUsd: _value, ...state } = pool
+  return state
+}
+
 test('what the tables hold makes the same pools as the topic', async () => {
   const book = await bookNow()
   const { warehouse } = product.product.app
@@ -187,32 +196,17 @@ test('what the tables hold makes the same pools as the topic', async () => {
   const pools = await warehouse.query<PoolStateRow>(poolStatesQuery('eth', families, 100))
   const bins = await warehouse.query<PoolBinRow>(poolBinsQuery('eth', 10_000))
   stored.load(pools.rows, [], bins.rows)
-  for (const { pair } of [market.v2_1, market.v2_2, market.second]) {
-    const address = pair.address.toLowerCase()
-    const [one, other] = [book.pool(address, 0), stored.pool(address, 0)]
-    assert.ok(one?.kind === 'bins' && other?.kind === 'bins')
-    assert.deepEqual({ ...other, tvlUsd: one.tvlUsd }, one)
-    assert.ok(Math.abs((other.tvlUsd ?? 0) / (one.tvlUsd ?? 0) - 1) < 1e-9)
-  }
+  for (const venue of [market.v2_1, market.v2_2, market.second])
+    assert.deepEqual(stateOf(stored, venue), stateOf(book, venue))
 })
 
 test('a reorg restores the bins', async () => {
   const { v2_1: venue } = market
-  const address = venue.pair.address.toLowerCase()
-  const before = (await bookNow()).pool(address, 0)
+  const before = stateOf(await bookNow(), venue)
   await venue.swap({ sellsX: true, exactIn: true, amount: parseEther('40') })
   await venue.contracts.deposit(venue.pair, { above: 2, below: 2 }, [parseEther('3'), 5_000n])
-  assert.notDeepEqual((await bookNow()).pool(address, 0), before)
+  assert.notDeepEqual(stateOf(await bookNow(), venue), before)
   await anvil.client.request({ method: 'anvil_reorg' as never, params: [2, []] as never })
   await anvil.client.mine({ blocks: 1 })
-  assert.deepEqual((await bookNow()).pool(address, 0), before)
-})
-
-test('the API quotes over bins', async () => {
-  const { usd, weth } = market.uniswap
-  await product.caughtUp()
-  const path = `/v2/dex/ethereum/quote?dex=lfj_v2_2&amount=${parseEther('0.5')}&inputMint=${weth}&outputMint=${usd}&exactIn=true&slippage=1`
-  const { hops, fee, amountOut, priceImpact } = await product.product.rest<DexQuote>(path)
-  assert.deepEqual([hops.length, hops[0]?.dex], [1, 'lfj_v2_2'])
-  assert.ok(BigInt(amountOut) > 0n && BigInt(fee as Hex) > 0n && Number(priceImpact) < 15)
+  assert.deepEqual(stateOf(await bookNow(), venue), before)
 })

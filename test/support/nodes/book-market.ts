@@ -52,7 +52,10 @@ const AT_2000 = 8_388_608 + 3_804
 const AT_A_THOUSANDTH = 8_388_608 - 3_457
 
 /** Deploys the market; the pairs hold 40 bins each. */
-export const deployBookMarket = async (client: AnvilClient): Promise<BookMarket> => {
+export const deployBookMarket = async (
+  client: AnvilClient,
+  feeTerms: FeeTerms = FEE_TERMS,
+): Promise<BookMarket> => {
   const uniswap = await deployUniswapMarket(client)
   const { usd, weth, token, extra } = uniswap
   const books = await deployLiquidityBooks(client, weth, [usd, weth])
@@ -65,7 +68,7 @@ export const deployBookMarket = async (client: AnvilClient): Promise<BookMarket>
     deposited: readonly [bigint, bigint],
   ): Promise<BookVenue> => {
     const contracts = dex === 'lfj_v2_1' ? books.v2_1 : books.v2_2
-    const pair = await contracts.open(terms, bin, FEE_TERMS)
+    const pair = await contracts.open(terms, bin, feeTerms)
     await contracts.deposit(pair, { above: 19, below: 19 }, deposited)
     return { dex, contracts, pair, swap: swapOver(client, { dex, contracts, pair }) }
   }

@@ -41,7 +41,7 @@ export const binsAfter = (
   return { ...held, ...sumsAfter(held, change), ...volatilityAfter(held, change, timeS) }
 }
 
-/** A pool states what its fee is made of right before its factory says that it opens. */
+/** A pool states what its fee is made of in the transaction in which its factory says that it opens: in V2.1 before that, in V2.2 after it. */
 const withTerms = (
   type: DexPoolEvent['type'],
   { bin_step, fee_terms, token_x }: BinChange,

@@ -58,6 +58,8 @@ export const deployBookMarket = async (
 ): Promise<BookMarket> => {
   const uniswap = await deployUniswapMarket(client)
   const { usd, weth, token, extra } = uniswap
+  // From here on WETH has a price.
+  await uniswap.swapV2([usd, weth], parseEther('100'))
   const books = await deployLiquidityBooks(client, weth, [usd, weth])
   const pairOf = { tokenX: weth, tokenY: usd, binStep: 20 }
   const amounts = [parseEther('400'), parseEther('800000')] as const

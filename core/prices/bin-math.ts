@@ -58,8 +58,12 @@ export const feeTermsOf = (stated: readonly number[]): BinFeeTerms | undefined =
   )
     return undefined
   return {
-    ...{ baseFactor, filterPeriod, decayPeriod },
-    ...{ reductionFactor, variableFeeControl, maxVolatility },
+    baseFactor,
+    filterPeriod,
+    decayPeriod,
+    reductionFactor,
+    variableFeeControl,
+    maxVolatility,
   }
 }
 

@@ -136,8 +136,8 @@ const swapped = (
   const passed = (volatility - volatilityReference) / 10_000
   const sellsX = BigInt(moves[0]?.amount_x ?? '0') > 0n
   const begun = active_bin + (sellsX ? passed : -passed)
-  const isTold = volatility < terms.maxVolatility || passed === 0
-  const counted = binReference ?? (isTold ? begun : null)
+  const isStated = volatility < terms.maxVolatility || passed === 0
+  const counted = binReference ?? (isStated ? begun : null)
   const references = { volatility_reference: volatilityReference, bin_reference: counted }
   const isExplained =
     counted === null ||

@@ -1,4 +1,3 @@
-import type { Hex } from 'viem'
 import type { RouterKind } from '../../schemas/dex-routers.ts'
 import type { Path } from './search.ts'
 
@@ -16,5 +15,5 @@ export interface RouterSwap {
   readonly sellsNativeToken: boolean
   readonly buysNativeToken: boolean
   /** `v3`: the call by which the router hands a signed permit to the token, before the swap. */
-  readonly selfPermit?: Hex
+  readonly selfPermit?: `0x${string}`
 }

@@ -120,8 +120,12 @@ test('a swap over one named pair, and one that the price has left', async () => 
   const signer = devAccount(2)
   await quoteNow(venue.dex)
   const asked = {
-    ...{ owner: signer.address, dex: venue.dex, pool: venue.pair.address },
-    ...{ sold: COIN, bought: market.uniswap.usd, amount: parseEther('2') },
+    owner: signer.address,
+    dex: venue.dex,
+    pool: venue.pair.address,
+    sold: COIN,
+    bought: market.uniswap.usd,
+    amount: parseEther('2'),
   }
   const { status, body } = await stack.buildOverPool({ ...asked, sold: venue.pair.tokenX })
   // The named token is WETH, of which the signer has none.

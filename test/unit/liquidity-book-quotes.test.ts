@@ -102,7 +102,7 @@ test('a fee has a part of its own for the volatility, rounded up', () => {
   assert.equal(feeTermsOf([1, 2]), undefined)
 })
 
-test('a pool is quoted once an event has told its active bin, and only where it is followed since it opened', () => {
+test('a pool is quoted once an event has reported its active bin, and only where it is followed since it opened', () => {
   assert.equal(poolAfter(LIFE)?.kind, 'bins')
   const oneSided = LIFE.map((step) =>
     step.type === 'INCREASE_LIQUIDITY'
@@ -155,7 +155,7 @@ test('the volatility is kept for the filter period, reduced until the decay peri
   assert.equal(outAt(600), outAt(1_000_000))
 })
 
-test('without a filter period nothing is quoted: events do not tell the swaps of one second apart', () => {
+test('without a filter period nothing is quoted: events do not distinguish the swaps of one second', () => {
   const [terms, ...rest] = LIFE
   assert.ok(terms)
   const stated = STATED.map((number, index) => (index === 1 ? 0 : number))
@@ -164,7 +164,7 @@ test('without a filter period nothing is quoted: events do not tell the swaps of
   assert.equal('refused' in quoteExactIn(pool, X, 1_000n), true)
 })
 
-test('ExactOut costs what ExactIn needs, one unit less is not enough, and fees are told', () => {
+test('ExactOut costs what ExactIn needs, one unit less is not enough, and fees are reported', () => {
   const pool = poolAfter(LIFE)
   assert.ok(pool)
   fc.assert(

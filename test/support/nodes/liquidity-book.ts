@@ -166,14 +166,21 @@ const bookContracts = (
         return deltas.map((delta) => (isIn(delta) ? (parts[0] ?? 0n) : 0n))
       }
       const terms = {
-        ...{ tokenX: pair.tokenX, tokenY: pair.tokenY, binStep: BigInt(pair.binStep) },
-        ...{ amountX, amountY, amountXMin: 0n, amountYMin: 0n },
+        tokenX: pair.tokenX,
+        tokenY: pair.tokenY,
+        binStep: BigInt(pair.binStep),
+        amountX,
+        amountY,
+        amountXMin: 0n,
+        amountYMin: 0n,
         activeIdDesired: BigInt(await activeBin(pair)),
         idSlippage: 0n,
         deltaIds: deltas,
         distributionX: share((delta) => delta >= 0n),
         distributionY: share((delta) => delta <= 0n),
-        ...{ to: owner, refundTo: owner, deadline: DEADLINE },
+        to: owner,
+        refundTo: owner,
+        deadline: DEADLINE,
       }
       await write(router, ROUTER, 'addLiquidity', [terms])
     },

@@ -137,9 +137,24 @@ export const AVRO_NOTATION: readonly string[] = [
     'fee_token:s is_doubted:b',
   ].join(' '),
   [
+    'enum dex.pool.BinReferences = BIN_REFERENCES_UNSPECIFIED BIN_REFERENCES_BY_TIME',
+    'BIN_REFERENCES_FORCED',
+  ].join(' '),
+  'record dex.pool.BinMove = bin:i amount_x:d amount_y:d',
+  [
+    'record dex.pool.BinChange = token_x:s bin_step:i? active_bin:i? volatility:i? fee_terms:i[]',
+    'references:dex.pool.BinReferences moves:dex.pool.BinMove[]',
+  ].join(' '),
+  [
+    'record dex.pool.BinState = token_x:s bin_step:i? active_bin:i? fee_terms:i[] volatility:i',
+    'volatility_reference:i bin_reference:i? updated_at:l amount_x:d amount_y:d is_complete:b',
+    'depth_in_usd:d',
+  ].join(' '),
+  [
     'record dex.pool.PoolState = token_a_vault_amount:u token_b_vault_amount:u',
     'liquidity_in_usd:d liquidity_in_native:d price:d curve_progress:d time:ts',
     'concentrated:dex.pool.ConcentratedState? pricing:dex.pool.ReservePricing?',
+    'bins:dex.pool.BinState?',
   ].join(' '),
   [
     'record dex.pool.DexPoolProcessed = token_a_amount_in_native:d token_a_amount_in_usd:d',
@@ -160,6 +175,7 @@ export const AVRO_NOTATION: readonly string[] = [
     'quote_price_in_native:d type:dex.pool.DexPoolEventType pool:dex.pool.DexPool?',
     'pool_processed:dex.pool.DexPoolProcessed? bonding_curve:dex.trade.BondingCurve?',
     'concentrated:dex.pool.ConcentratedChange? pricing:dex.pool.ReservePricing?',
+    'bins:dex.pool.BinChange?',
   ].join(' '),
   [
     'enum token.TokenStandard = TOKEN_STANDARD_UNSPECIFIED TOKEN_STANDARD_NATIVE',

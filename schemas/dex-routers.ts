@@ -1,13 +1,23 @@
-/** Contracts that swap for a wallet. `v2`: Uniswap V2's Router02; `v3`: the first SwapRouter of Uniswap V3, whose calls carry a deadline. */
+/**
+ * Contracts that swap for a wallet. `v2`: Uniswap V2's Router02; `v3`: the first SwapRouter of Uniswap V3, whose calls carry a deadline;
+ * `book`: LBRouter of Liquidity Book.
+ */
 export interface DexRouterRow {
   /** Row id of `protocols.ts`. */
   readonly protocol: string
-  readonly kind: 'v2' | 'v3'
+  readonly kind: RouterKind
   /** By chain id, lower case, as each DEX publishes them. */
   readonly routers: Readonly<Record<string, string>>
 }
 
 const UNISWAP_V3_ROUTER = '0xe592427a0aece92de3edee1f18e0157c05861564'
+
+/** Which calls a router takes. */
+export type RouterKind = 'v2' | 'v3' | 'book'
+
+/** LBRouter of LFJ. Source: traderjoe-xyz/joe-docs deployment-addresses. */
+const LFJ_V21_ROUTER = '0xb4315e873dbcf96ffd0acd8ea43f689d8c20fb30'
+const LFJ_V22_ROUTER = '0x18556da13313f3532c54711497a8fedac273220e'
 
 /** Routers of this build; a configuration adds others per chain. */
 export const DEX_ROUTERS: readonly DexRouterRow[] = [
@@ -35,6 +45,21 @@ export const DEX_ROUTERS: readonly DexRouterRow[] = [
       arbitrum: UNISWAP_V3_ROUTER,
       optimism: UNISWAP_V3_ROUTER,
     },
+  },
+  {
+    protocol: 'lfj_v2_1',
+    kind: 'book',
+    routers: {
+      avalanche: LFJ_V21_ROUTER,
+      arbitrum: LFJ_V21_ROUTER,
+      bsc: LFJ_V21_ROUTER,
+      eth: '0x9a93a421b74f1c5755b83dd2c211614dc419c44b',
+    },
+  },
+  {
+    protocol: 'lfj_v2_2',
+    kind: 'book',
+    routers: { avalanche: LFJ_V22_ROUTER, arbitrum: LFJ_V22_ROUTER },
   },
 ]
 

@@ -313,6 +313,33 @@ export interface Swap extends EventPosition {
   readonly liquidityRaw?: bigint
   /** Tick after the swap, where price, liquidity and positions are all that the pool prices with. */
   readonly tick?: number
+  /** What it did to the bins, Liquidity Book only. */
+  readonly bins?: BinChange
+}
+
+/** Tokens X and Y that came to a bin of Liquidity Book, below zero where they left it. */
+export interface BinMove {
+  readonly bin: number
+  readonly xRaw: bigint
+  readonly yRaw: bigint
+}
+
+/** What an event says of the bins of a pool of Liquidity Book, and of what its fee is made of. */
+export interface BinChange {
+  readonly moves?: readonly BinMove[]
+  /** Distance of the prices of two bins in basis points, of a pool that opens. */
+  readonly binStep?: number
+  /** The bin at whose price the pool trades after the event. */
+  readonly activeBin?: number
+  /** Volatility that a swap has accumulated with this bin, hundredths of a basis point of bins. */
+  readonly volatility?: number
+  /**
+   * Base factor, filter period and decay period (seconds), reduction factor, control of the variable fee, share of the protocol, and
+   * the most volatility: as the pool's contract states them.
+   */
+  readonly feeTerms?: readonly number[]
+  /** What the event does to the references of the variable fee beside what a swap does: as a swap would now, or whatever the time. */
+  readonly references?: 'by_time' | 'forced'
 }
 
 /** Liquidity between two ticks that came or left. */
@@ -324,10 +351,11 @@ export interface LiquidityPosition {
 
 /**
  * Liquidity moved in or out of a pool, or a pool opened. Where a protocol owes first and pays later (Uniswap V3), `decrease` is
- * what a position gave up; it stays in the pool until a `collect`, which also holds the position's fees.
+ * what a position gave up; it stays in the pool until a `collect`, which also holds the position's fees. `state`: nothing moved
+ * for anybody, but what the pool prices with changed.
  */
 export interface PoolLiquidityChange extends EventPosition {
-  readonly kind: 'initialize' | 'increase' | 'decrease' | 'collect'
+  readonly kind: 'initialize' | 'increase' | 'decrease' | 'collect' | 'state'
   readonly pool: string
   /** As of a swap. */
   readonly vault?: string
@@ -345,6 +373,8 @@ export interface PoolLiquidityChange extends EventPosition {
   readonly position?: LiquidityPosition
   /** Price and tick that such a pool opens at. */
   readonly opensAt?: { readonly sqrtPriceX96: bigint; readonly tick: number }
+  /** What it did to the bins, Liquidity Book only. */
+  readonly bins?: BinChange
 }
 
 /** A fungible token moved. */

@@ -130,6 +130,8 @@ export interface ProtocolRow {
   readonly curveKeepsTokens?: true
   /** Some of its pools price along another curve: what they hold tells no price. */
   readonly mixedCurves?: true
+  /** Version of Liquidity Book by which its pools price, where that is known: as its router numbers them. */
+  readonly bookVersion?: 2 | 3
   /** Its pools log a swap before the reserves that it leaves; others log those first. */
   readonly swapsFirst?: true
   /** Factory addresses by chain id, lower case; on Solana the program, on Sui the package that first defined its events. */
@@ -775,7 +777,10 @@ export const PROTOCOLS = [
     id: 'lfj_v2_1',
     name: 'LFJ V2.1',
     family: 'liquidity_book',
+    bookVersion: 2,
     factories: {
+      // Source: npm @traderjoe-xyz/sdk-v2 LB_FACTORY_V21_ADDRESS.
+      eth: ['0xdc8d77b69155c7e68a95a4fb0f06a71ff90b943a'],
       avalanche: ['0x8e42f2f4101563bf679975178e880fd87d3efd4e'],
       arbitrum: ['0x8e42f2f4101563bf679975178e880fd87d3efd4e'],
       bsc: ['0x8e42f2f4101563bf679975178e880fd87d3efd4e'],
@@ -785,6 +790,7 @@ export const PROTOCOLS = [
     id: 'lfj_v2_2',
     name: 'LFJ V2.2',
     family: 'liquidity_book',
+    bookVersion: 3,
     factories: {
       avalanche: ['0xb43120c4745967fa9b93e79c149e66b0f2d6fe0c'],
       arbitrum: ['0xb43120c4745967fa9b93e79c149e66b0f2d6fe0c'],

@@ -290,6 +290,45 @@ export interface ReservePricing {
   readonly is_doubted: boolean
 }
 
+export type BinReferences =
+  | 'BIN_REFERENCES_UNSPECIFIED'
+  | 'BIN_REFERENCES_BY_TIME'
+  | 'BIN_REFERENCES_FORCED'
+
+/** `onchain.v1.dex.pool.BinMove` */
+export interface BinMove {
+  readonly bin: number
+  readonly amount_x: string
+  readonly amount_y: string
+}
+
+/** `onchain.v1.dex.pool.BinChange` */
+export interface BinChange {
+  readonly token_x: string
+  readonly bin_step: number | null
+  readonly active_bin: number | null
+  readonly volatility: number | null
+  readonly fee_terms: readonly number[]
+  readonly references: BinReferences
+  readonly moves: readonly BinMove[]
+}
+
+/** `onchain.v1.dex.pool.BinState` */
+export interface BinState {
+  readonly token_x: string
+  readonly bin_step: number | null
+  readonly active_bin: number | null
+  readonly fee_terms: readonly number[]
+  readonly volatility: number
+  readonly volatility_reference: number
+  readonly bin_reference: number | null
+  readonly updated_at: number
+  readonly amount_x: string
+  readonly amount_y: string
+  readonly is_complete: boolean
+  readonly depth_in_usd: string
+}
+
 /** `onchain.v1.dex.pool.PoolState` */
 export interface PoolState {
   readonly token_a_vault_amount: string
@@ -301,6 +340,7 @@ export interface PoolState {
   readonly time: number
   readonly concentrated: ConcentratedState | null
   readonly pricing: ReservePricing | null
+  readonly bins: BinState | null
 }
 
 /** `onchain.v1.dex.pool.DexPoolProcessed` */
@@ -342,6 +382,7 @@ export interface DexPoolEvent {
   readonly bonding_curve: BondingCurve | null
   readonly concentrated: ConcentratedChange | null
   readonly pricing: ReservePricing | null
+  readonly bins: BinChange | null
 }
 
 export type TokenStandard =

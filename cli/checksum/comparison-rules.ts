@@ -143,6 +143,7 @@ export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   dex_pools: { how: 'newest' },
   dex_pool_births: { how: 'newest' },
   dex_pool_positions: { how: 'newest' },
+  dex_pool_bins: { how: 'newest' },
   tokens: { how: 'newest' },
   transfers: { how: 'blocks' },
   transfer_edges: { how: 'left out', why: 'sums of final transfers, which are compared' },

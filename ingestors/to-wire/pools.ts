@@ -1,7 +1,7 @@
 import { formatDecimal } from '../../core/amounts.ts'
 import type { DeepPartial } from '../../core/codec/contract.ts'
 import { orientPair } from '../../core/prices/quote-assets.ts'
-import type { PoolLiquidityChange, Swap } from '../../schemas/events.ts'
+import type { BinChange, PoolLiquidityChange, Swap } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import {
   curveRecord,
@@ -66,6 +66,37 @@ const swappedPrice = (
         tick,
       })
 
+const REFERENCES = {
+  by_time: 'BIN_REFERENCES_BY_TIME',
+  forced: 'BIN_REFERENCES_FORCED',
+} as const
+
+/** What an event says of the bins of a pool whose tokens are known for certain: the first is X. */
+const binRecord = (
+  context: MappingContext,
+  pool: string,
+  bins: BinChange | undefined,
+): Pick<DeepPartial<Wire.DexPoolEvent>, 'bins'> => {
+  const facts = context.pool(pool)
+  if (bins === undefined || !facts?.verified) return {}
+  const { moves = [], binStep, activeBin, volatility, feeTerms = [], references } = bins
+  return {
+    bins: {
+      token_x: facts.tokenA,
+      bin_step: binStep ?? null,
+      active_bin: activeBin ?? null,
+      volatility: volatility ?? null,
+      fee_terms: [...feeTerms],
+      references: references ? REFERENCES[references] : 'BIN_REFERENCES_UNSPECIFIED',
+      moves: moves.map(({ bin, xRaw, yRaw }) => ({
+        bin,
+        amount_x: String(xRaw),
+        amount_y: String(yRaw),
+      })),
+    },
+  }
+}
+
 const poolRecord = (
   context: MappingContext,
   { pool, keeper, base, quote, baseRaw, quoteRaw, wallet, vaultA, vaultB }: PoolSides,
@@ -117,6 +148,7 @@ export const swapEvent = (
     ...curveRecord(side.swap.curve),
     ...pricingRecord(side.swap.pricing, (pair) => (side.sells ? pair : [pair[1], pair[0]])),
     ...swappedPrice(context, side.swap),
+    ...binRecord(context, side.swap.pool, side.swap.bins),
   },
 })
 
@@ -131,6 +163,7 @@ const CHANGE_TYPES = {
   initialize: 'DEX_POOL_EVENT_TYPE_INITIALIZE',
   increase: 'DEX_POOL_EVENT_TYPE_INCREASE_LIQUIDITY',
   decrease: 'DEX_POOL_EVENT_TYPE_DECREASE_LIQUIDITY',
+  state: 'DEX_POOL_EVENT_TYPE_UNSPECIFIED',
 } as const
 
 /** Liquidity that moved, or a pool that opened. */
@@ -176,6 +209,7 @@ export const changeEvent = (
       ...curveRecord(change.curve),
       ...pricingRecord(change.pricing, flip),
       ...changedRange(context, change),
+      ...binRecord(context, change.pool, change.bins),
     },
   }
 }

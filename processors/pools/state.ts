@@ -1,7 +1,9 @@
 import { formatDecimal, parseDecimal } from '../../core/amounts.ts'
+import { binsAfter } from '../../core/prices/bin-state.ts'
 import { concentratedAfter, virtualReservesAt } from '../../core/prices/concentrated-state.ts'
 import { pricingAfter } from '../../core/prices/reserve-pricing.ts'
 import type {
+  BinState,
   ConcentratedState,
   DexPool,
   DexPoolEvent,
@@ -59,7 +61,22 @@ export const poolStateAfter = (
   time: timeMs,
   concentrated: rangesAfter(event, pool, processed.before),
   pricing: pricingAfter(event, processed.before?.pricing ?? null),
+  bins: valuedBins(event, pool, { before: processed.before, timeMs }),
 })
+
+/** The bins after an event. Their depth is twice what they hold of the quote: the base token is worth what its maker likes. */
+const valuedBins = (
+  event: DexPoolEvent,
+  pool: DexPool,
+  { before, timeMs }: { readonly before: PoolState | null; readonly timeMs: number },
+): BinState | null => {
+  const after = binsAfter(event, before?.bins ?? null, timeMs)
+  if (after === null || !event.bins) return after
+  const held = after.token_x === pool.token_b_address ? after.amount_x : after.amount_y
+  const units = held.startsWith('-') ? null : tokenUnits(held, pool.token_b_decimals)
+  const value = multiply(units, parseDecimal(event.quote_price_in_usd))
+  return { ...after, depth_in_usd: formatDecimal(multiply(value, 2)) }
+}
 
 /** Price and liquidity of a concentrated pool after an event, and how much money trades around that price. */
 const rangesAfter = (

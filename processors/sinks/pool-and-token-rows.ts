@@ -2,6 +2,7 @@ import { parseDecimal } from '../../core/amounts.ts'
 import { rowVersion } from '../../core/event-version.ts'
 import { movedLiquidity } from '../../core/prices/concentrated-state.ts'
 import type {
+  BinState,
   ConcentratedState,
   DexPoolEvent,
   DexPoolEvents,
@@ -42,12 +43,12 @@ const eventType = (event: DexPoolEvent): string => event.type.replace('DEX_POOL_
 const nativePriceOf = (event: DexPoolEvent): number | null =>
   nativeTokenPrice(event.quote_price_in_usd, event.quote_price_in_native)
 
-/** Rows of `{c}_dex_pool_events_enriched`. */
+/** Rows of `{c}_dex_pool_events_enriched`. What only changed the terms of a pool moved nothing that anybody could look for. */
 export const poolEventRows = ({ meta, events }: DexPoolEvents): readonly Row[] =>
   events.flatMap((event) => {
     const { pool, instruction } = event
-    if (meta === null || pool === null) return []
     const type = eventType(event)
+    if (meta === null || pool === null || type === 'UNSPECIFIED') return []
     const processed = event.pool_processed
     const after = processed && poolStateAfter(event, pool, processed, meta.block_time)
     return [
@@ -116,6 +117,11 @@ export const poolRows = ({ meta, events }: DexPoolEvents): readonly Row[] =>
         price_b_to_a: divide(1, price),
         curve_progress: priceColumn(state?.curve_progress ?? ''),
         ...concentratedColumns(state?.concentrated ?? null),
+        ...binColumns(state?.bins ?? null),
+        is_complete: (state?.bins ?? state?.concentrated)?.is_complete ? 1 : 0,
+        depth_usd: valueColumn(
+          parseDecimal((state?.bins ?? state?.concentrated)?.depth_in_usd ?? ''),
+        ),
         ...pricingColumns(state?.pricing ?? null),
         last_updated: timeText(state?.time ?? meta.block_time),
         ...versionColumns(meta, event.instruction?.event_index ?? 0),
@@ -129,8 +135,17 @@ const concentratedColumns = (state: ConcentratedState | null): Row => ({
   range_liquidity: nullableAmountColumn(state?.liquidity ?? ''),
   tick: state?.tick ?? null,
   fee_pips: state?.fee_pips ?? null,
-  is_complete: state?.is_complete ? 1 : 0,
-  depth_usd: valueColumn(parseDecimal(state?.depth_in_usd ?? '')),
+})
+
+const binColumns = (state: BinState | null): Row => ({
+  token_x: state?.token_x ?? '',
+  bin_step: state?.bin_step ?? null,
+  active_bin: state?.active_bin ?? null,
+  fee_terms: state?.fee_terms ?? [],
+  volatility: state?.volatility ?? 0,
+  volatility_reference: state?.volatility_reference ?? 0,
+  bin_reference: state?.bin_reference ?? null,
+  volatility_at: state?.updated_at ?? 0,
 })
 
 const pricingColumns = (pricing: ReservePricing | null): Row => ({
@@ -158,6 +173,22 @@ export const poolPositionRows = ({ meta, events }: DexPoolEvents): readonly Row[
         ...versionColumns(meta, instruction?.event_index ?? 0),
       },
     ]
+  })
+
+/** Rows of `{c}_dex_pool_bins`: tokens X and Y that came to a bin or left it. */
+export const poolBinRows = ({ meta, events }: DexPoolEvents): readonly Row[] =>
+  events.flatMap((event) => {
+    const { pool, bins, instruction } = event
+    if (meta === null || pool === null || !bins) return []
+    return bins.moves.map(({ bin, amount_x, amount_y }) => ({
+      pool_address: pool.address,
+      ...positionColumns(meta, event),
+      tx_index: event.transaction?.index ?? 0,
+      bin,
+      x_change: amount_x,
+      y_change: amount_y,
+      ...versionColumns(meta, instruction?.event_index ?? 0),
+    }))
   })
 
 /** Rows of `{c}_dex_pool_births`. */

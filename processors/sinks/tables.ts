@@ -11,6 +11,7 @@ import {
 } from '../runtime/validate-records.ts'
 import { blockRows, finalityRows, type Row } from './columns.ts'
 import {
+  poolBinRows,
   poolCreatedRows,
   poolEventRows,
   poolPositionRows,
@@ -74,6 +75,7 @@ export const SINKS: readonly Sink[] = [
           { table: 'dex_pools', rows: poolRows(value) },
           { table: 'dex_pool_births', rows: poolCreatedRows(value) },
           { table: 'dex_pool_positions', rows: poolPositionRows(value) },
+          { table: 'dex_pool_bins', rows: poolBinRows(value) },
         ],
       }
     },

@@ -13,7 +13,10 @@ const RUNNER = parseAbi([
   'function run(Call[] calls) returns (Answer[] answers)',
 ])
 
-/** Errors of Solidity itself, and of Uniswap/universal-router Dispatcher.sol, V2SwapRouter.sol, V3SwapRouter.sol. */
+/**
+ * Errors of Solidity itself, of Uniswap/universal-router Dispatcher.sol, V2SwapRouter.sol, V3SwapRouter.sol, and of traderjoe-xyz/joe-v2
+ * ILBRouter.sol, ILBPair.sol.
+ */
 const ERRORS = parseAbi([
   'error Error(string)',
   'error Panic(uint256)',
@@ -22,6 +25,9 @@ const ERRORS = parseAbi([
   'error V2TooMuchRequested()',
   'error V3TooLittleReceived()',
   'error V3TooMuchRequested()',
+  'error LBRouter__InsufficientAmountOut(uint256 amountOutMin, uint256 amountOut)',
+  'error LBRouter__MaxAmountInExceeded(uint256 amountInMax, uint256 amountIn)',
+  'error LBPair__OutOfLiquidity()',
 ])
 
 /** A call that an account makes. */

@@ -9,7 +9,10 @@ import {
   serializeTransaction,
 } from 'viem'
 import { EVM_ZERO_ADDRESS } from '../../schemas/burn-addresses.ts'
-import type { Hop, Path } from './search.ts'
+import type { RouterKind } from '../../schemas/dex-routers.ts'
+import { bookRouterData } from './book-router-calls.ts'
+import type { RouterSwap } from './router-swap.ts'
+import type { Hop } from './search.ts'
 
 /** Calls of routers and tokens, and transactions that carry them. Source: Uniswap/v2-periphery, Uniswap/v3-periphery interfaces. */
 
@@ -35,23 +38,6 @@ const TOKEN = parseAbi([
   'function transfer(address to, uint256 amount)',
 ])
 
-/** A swap along one path, with what it may cost or give at least. */
-export interface RouterSwap {
-  readonly kind: 'v2' | 'v3'
-  readonly path: Path
-  readonly mode: 'exact_in' | 'exact_out'
-  readonly minOutRaw: bigint
-  readonly maxInRaw: bigint
-  readonly recipient: string
-  /** Unix seconds. */
-  readonly deadline: number
-  /** The chain's native token is sold, bought. */
-  readonly sellsNativeToken: boolean
-  readonly buysNativeToken: boolean
-  /** `v3`: the call by which the router hands a signed permit to the token, before the swap. */
-  readonly selfPermit?: Hex
-}
-
 /** What a router is called with. */
 export interface RouterCall {
   readonly data: Hex
@@ -60,7 +46,7 @@ export interface RouterCall {
 
 /** The call that swaps. */
 export const routerCall = (swap: RouterSwap): RouterCall => ({
-  data: swap.kind === 'v2' ? v2Data(swap) : v3Data(swap),
+  data: CALLS[swap.kind](swap),
   valueRaw: swap.sellsNativeToken ? swap.maxInRaw : 0n,
 })
 
@@ -147,6 +133,13 @@ const v3Ending = (swap: RouterSwap): readonly Hex[] => {
   if (buysNativeToken) return [encodeFunctionData({ abi, functionName: 'unwrapWETH9', args })]
   const isRefunded = sellsNativeToken && mode === 'exact_out'
   return isRefunded ? [encodeFunctionData({ abi, functionName: 'refundETH' })] : []
+}
+
+/** Data of the swap by the kind of router. */
+const CALLS: Readonly<Record<RouterKind, (swap: RouterSwap) => Hex>> = {
+  v2: v2Data,
+  v3: v3Data,
+  book: bookRouterData,
 }
 
 /** Lets `spender` take exactly so much of a token. */

@@ -5,8 +5,10 @@ import type { Logger } from '../../core/ops/logger.ts'
 import { retry } from '../../core/retry.ts'
 import { topicName } from '../../schemas/topics.ts'
 import {
+  type PoolBinRow,
   type PoolStateRow,
   type PoolTickRow,
+  poolBinsQuery,
   poolStatesQuery,
   poolTicksQuery,
 } from '../queries/pool-states.ts'
@@ -33,6 +35,8 @@ export interface FollowPoolsOptions {
 const OVERLAP_MS = 10 * 60_000
 /** Ticks of all pools together that are read at a start; the pools of those beyond are not exact. */
 const MAX_TICK_ROWS = 2_000_000
+/** The same for bins. */
+const MAX_BIN_ROWS = 2_000_000
 /** First step back from the end of a partition; each further one is twice as long. */
 const FIRST_STEP = 64
 
@@ -117,10 +121,13 @@ const readTables = async ({
   warehouse,
   chain,
   protocols,
-}: FollowPoolsOptions): Promise<readonly [readonly PoolStateRow[], readonly PoolTickRow[]]> => {
+}: FollowPoolsOptions): Promise<
+  readonly [readonly PoolStateRow[], readonly PoolTickRow[], readonly PoolBinRow[]]
+> => {
   const pools = await warehouse.query<PoolStateRow>(poolStatesQuery(chain, protocols, MAX_POOLS))
   const ticks = await warehouse.query<PoolTickRow>(poolTicksQuery(chain, MAX_TICK_ROWS))
-  return [pools.rows, ticks.rows]
+  const bins = await warehouse.query<PoolBinRow>(poolBinsQuery(chain, MAX_BIN_ROWS))
+  return [pools.rows, ticks.rows, bins.rows]
 }
 
 /** Tells the progress which pool records a block has. One that cannot be read is passed over: the next tells. */

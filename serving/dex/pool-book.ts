@@ -1,5 +1,6 @@
 import type { DexPoolEvents } from '../../schemas/wire.ts'
-import type { PoolStateRow, PoolTickRow } from '../queries/pool-states.ts'
+import type { PoolBinRow, PoolStateRow, PoolTickRow } from '../queries/pool-states.ts'
+import { addToBin } from './bin-entry.ts'
 import type { Pool } from './pool.ts'
 import {
   addToTick,
@@ -15,7 +16,11 @@ import { type ChainVenues, pricingOf } from './quotable-protocols.ts'
 /** Exact states of a chain's pools. Synchronous: a search sees one moment of all of them. */
 export interface PoolBook {
   /** What the tables hold: the start of everything that follows. */
-  load(pools: readonly PoolStateRow[], ticks: readonly PoolTickRow[]): void
+  load(
+    pools: readonly PoolStateRow[],
+    ticks: readonly PoolTickRow[],
+    bins: readonly PoolBinRow[],
+  ): void
   /** One record of the pool topic. */
   accept(record: DexPoolEvents): void
   /** Forgets everything: a pool is exact again with its next event, one with ranges not before the next start. */
@@ -23,7 +28,7 @@ export interface PoolBook {
   /** Pools as they are now. Which tokens are beside each other is as of at most a few seconds ago. */
   graph(nowMs: number): PoolGraph
   /** A pool whose state is exact now; null: known and not exact. */
-  pool(address: string): Pool | null | undefined
+  pool(address: string, nowMs: number): Pool | null | undefined
   /** Decimals of a token, null where they are not known. */
   decimals(token: string): number | null
   readonly size: number
@@ -72,13 +77,13 @@ export const createPoolBook = (
     for (const token of decimals.keys()) if (!left.has(token)) decimals.delete(token)
   }
 
-  const poolNow = (address: string): Pool | null | undefined => {
+  const poolNow = (address: string, nowMs: number): Pool | null | undefined => {
     const entry = entries.get(address)
-    return entry && exactPool(entry)
+    return entry && exactPool(entry, nowMs)
   }
 
   return {
-    load: (pools, ticks) => {
+    load: (pools, ticks, bins) => {
       for (const stored of pools) {
         const row = rowOf(stored.family, stored.program)
         if (row !== undefined) keep(entryOfRow(row, stored))
@@ -87,6 +92,12 @@ export const createPoolBook = (
         const entry = entries.get(pool)
         if (entry === undefined) continue
         addToTick(entry, tick, BigInt(net))
+        entry.ticksVersion = BigInt(version)
+      }
+      for (const { pool, bin, x, y, version } of bins) {
+        const entry = entries.get(pool)
+        if (entry === undefined) continue
+        addToBin(entry.book, bin, BigInt(x), BigInt(y))
         entry.ticksVersion = BigInt(version)
       }
       pruneShallow()
@@ -111,7 +122,7 @@ export const createPoolBook = (
       entries.clear()
       index.clear()
     },
-    graph: (nowMs) => index.graph(exactPool, nowMs),
+    graph: (nowMs) => index.graph((entry) => exactPool(entry, nowMs), nowMs),
     pool: poolNow,
     decimals: (token) => decimals.get(token) ?? null,
     get size() {

@@ -1,5 +1,8 @@
 import { parseDecimal } from '../../core/amounts.ts'
+import { ceilDiv } from '../../core/bigint-math.ts'
 import { eventVersion } from '../../core/event-version.ts'
+import { binFee } from '../../core/prices/bin-math.ts'
+import { binsAfter } from '../../core/prices/bin-state.ts'
 import { concentratedAfter, movedLiquidity } from '../../core/prices/concentrated-state.ts'
 import { pricingAfter } from '../../core/prices/reserve-pricing.ts'
 import { MAX_TICK, MIN_TICK } from '../../core/prices/tick-math.ts'
@@ -12,7 +15,8 @@ import type {
   ReservePricing,
 } from '../../schemas/wire.ts'
 import type { PoolStateRow } from '../queries/pool-states.ts'
-import type { Pool } from './pool.ts'
+import { applyBinMoves, type BinEntry, binsOfRow, emptyBinEntry, exactBook } from './bin-entry.ts'
+import { type Pool, poolAt } from './pool.ts'
 import { pricingOf, tickSpacingOf } from './quotable-protocols.ts'
 
 /** What is kept of a pool, exact or not. */
@@ -27,12 +31,14 @@ export interface PoolEntry {
   readonly decimals: readonly [number | null, number | null]
   /** Version of the event that the state is after. */
   stateVersion: bigint
-  /** Version of the newest event that moved a position. */
+  /** Version of the newest event that moved a position, or what bins hold. */
   ticksVersion: bigint
   /** By the order of `tokens`; null = not reported. */
   reserves: readonly [bigint, bigint] | null
   concentrated: ConcentratedState | null
   pricing: ReservePricing | null
+  /** Of a pool of Liquidity Book. */
+  readonly book: BinEntry
   /** Net liquidity by tick, zeros left out. */
   readonly ticks: Map<number, bigint>
   tvlUsd: number | null
@@ -72,6 +78,7 @@ const emptyEntry = (
     reserves: null,
     concentrated: null,
     pricing: null,
+    book: emptyBinEntry(),
     ticks: new Map(),
     tvlUsd: null,
     pool: undefined,
@@ -100,6 +107,7 @@ export const entryOfRow = (row: ProtocolRow, stored: PoolStateRow): PoolEntry =>
   entry.reserves = bothKnown(stored.token_b < stored.token_a, stored.reserve_a, stored.reserve_b)
   entry.tvlUsd = stored.depth_usd
   entry.pricing = storedPricing(stored)
+  entry.book.bins = binsOfRow(stored)
   if (sqrt_price_x96 !== null && range_liquidity !== null && tick !== null) {
     const is_complete = stored.is_complete === 1
     entry.concentrated = {
@@ -138,7 +146,7 @@ export const addToTick = ({ ticks }: PoolEntry, tick: number, net: bigint): void
 /** Takes what an event did to its pool, or with a retraction what it undid; what is not newer than the entry changes nothing. */
 export const applyPoolEvent = (
   entry: PoolEntry,
-  meta: Pick<EventMeta, 'op' | 'seq'>,
+  meta: Pick<EventMeta, 'op' | 'seq' | 'block_time'>,
   event: DexPoolEvent,
 ): void => {
   const version = eventVersion(meta, event.instruction?.event_index ?? 0)
@@ -150,10 +158,14 @@ export const applyPoolEvent = (
     addToTick(entry, lower, isRetraction ? -moved : moved)
     addToTick(entry, upper, isRetraction ? moved : -moved)
   }
+  if (event.bins && event.bins.moves.length > 0 && version > entry.ticksVersion) {
+    entry.ticksVersion = version
+    applyBinMoves(entry.book, event.bins.moves, isRetraction)
+  }
   if (version > entry.stateVersion) {
     entry.stateVersion = version
     if (isRetraction) takeStateBefore(entry, event)
-    else takeStateAfter(entry, event)
+    else takeStateAfter(entry, event, meta.block_time)
   }
   entry.pool = undefined
 }
@@ -168,29 +180,33 @@ const takeStateBefore = (entry: PoolEntry, event: DexPoolEvent): void => {
   entry.reserves = bothKnown(isFlipped(event), a, b)
   entry.concentrated = before?.concentrated ?? null
   entry.pricing = before?.pricing ?? null
-  entry.tvlUsd = depthOf(before?.liquidity_in_usd, entry.concentrated)
+  entry.book.bins = before?.bins ?? null
+  entry.tvlUsd = depthOf(before?.liquidity_in_usd, entry)
 }
 
-const takeStateAfter = (entry: PoolEntry, event: DexPoolEvent): void => {
+const takeStateAfter = (entry: PoolEntry, event: DexPoolEvent, timeMs: number): void => {
   const { pool, pool_processed: processed } = event
   entry.base = pool?.token_a_address ?? entry.base
   const [a, b] = [pool?.token_a_vault_post_amount, pool?.token_b_vault_post_amount]
   entry.reserves = bothKnown(isFlipped(event), a, b)
   entry.concentrated = concentratedAfter(event, processed?.before?.concentrated ?? null)
   entry.pricing = pricingAfter(event, processed?.before?.pricing ?? null)
+  entry.book.bins = binsAfter(event, processed?.before?.bins ?? null, timeMs)
   const valueA = parseDecimal(processed?.token_a_vault_post_amount_in_usd ?? '')
   const valueB = parseDecimal(processed?.token_b_vault_post_amount_in_usd ?? '')
-  entry.tvlUsd =
-    valueA === null || valueB === null ? depthOf('', entry.concentrated) : valueA + valueB
+  entry.tvlUsd = valueA === null || valueB === null ? depthOf('', entry) : valueA + valueB
 }
 
-const depthOf = (liquidity: string | undefined, state: ConcentratedState | null): number | null =>
-  parseDecimal(liquidity ?? '') ?? parseDecimal(state?.depth_in_usd ?? '')
+const depthOf = (
+  liquidity: string | undefined,
+  { concentrated, book }: Pick<PoolEntry, 'concentrated' | 'book'>,
+): number | null =>
+  parseDecimal(liquidity ?? '') ?? parseDecimal((book.bins ?? concentrated)?.depth_in_usd ?? '')
 
 /** What a quote takes of a pool; null where its state is not exact. */
-export const exactPool = (entry: PoolEntry): Pool | null => {
+export const exactPool = (entry: PoolEntry, nowMs: number): Pool | null => {
   if (entry.pool === undefined) entry.pool = poolOf(entry)
-  return entry.pool
+  return entry.pool && poolAt(entry.pool, nowMs)
 }
 
 const poolOf = (entry: PoolEntry): Pool | null => {
@@ -278,7 +294,21 @@ const concentratedPool = (entry: PoolEntry): Pool | null => {
   }
 }
 
+const binPool = (entry: PoolEntry): Pool | null => {
+  const { book, row, tokens } = entry
+  const version = row.bookVersion
+  if (version === undefined) return null
+  const exact = exactBook(book, version === 3)
+  const tokenX = book.bins?.token_x ?? ''
+  if (exact === null || !tokens.includes(tokenX)) return null
+  const { volatility, binStep, terms } = exact
+  const feePips = Number(ceilDiv(binFee(volatility, binStep, terms), 10n ** 12n))
+  const sideOfX = tokens[0] === tokenX ? 0 : 1
+  return { ...headOf(entry), kind: 'bins', version, ...exact, timeS: 0, feePips, sideOfX }
+}
+
 const POOL_MAKERS: Readonly<Record<Pool['kind'], (entry: PoolEntry) => Pool | null>> = {
+  bins: binPool,
   concentrated: concentratedPool,
   constant_product: constantProductPool,
   fee_on_input: feeOnInputPool,

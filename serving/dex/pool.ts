@@ -1,3 +1,4 @@
+import { PRICE_BITS, priceOfBin } from '../../core/prices/bin-math.ts'
 import { feeOnInputAmountIn, feeOnInputAmountOut } from '../../core/prices/fee-on-input.ts'
 import type { ConcentratedState } from './concentrated-liquidity.ts'
 import { concentratedAmountIn, concentratedAmountOut } from './concentrated-liquidity.ts'
@@ -9,6 +10,7 @@ import {
   sellBaseExactIn,
   sellBaseExactOut,
 } from './fee-on-quote.ts'
+import { type BinBook, bookAmountIn, bookAmountOut } from './liquidity-book.ts'
 
 /** What every pool has. Addresses as the tables hold them; `tokens[0]` is the lower one of an EVM pool. */
 interface PoolHead {
@@ -16,7 +18,7 @@ interface PoolHead {
   /** Row of `schemas/protocols.ts`. */
   readonly protocol: string
   readonly tokens: readonly [string, string]
-  /** Fee on the input, hundredths of a basis point. */
+  /** Fee on the input, hundredths of a basis point; of a pool with bins that of the active one, rounded up: a swap tells its own. */
   readonly feePips: number
   /** Value of both sides; null = not known. */
   readonly tvlUsd: number | null
@@ -52,15 +54,27 @@ export interface ConcentratedPool extends PoolHead, ConcentratedState {
   readonly kind: 'concentrated'
 }
 
+/** A pool of Liquidity Book, for swaps at one moment: its fee depends on the time since the last swap. */
+export interface BinPool extends PoolHead, BinBook {
+  readonly kind: 'bins'
+  /** As its router numbers it: 2 is V2.1, 3 is V2.2. */
+  readonly version: 2 | 3
+  /** Place of X among its tokens. */
+  readonly sideOfX: 0 | 1
+}
+
 /** A pool whose exact state is known. */
-export type Pool = ConstantProductPool | ConcentratedPool | FeeOnInputPool | QuotedPool
+export type Pool = ConstantProductPool | ConcentratedPool | FeeOnInputPool | QuotedPool | BinPool
 
 /** Why a pool gives no quote. */
 export type QuoteRefusal = 'insufficient_liquidity' | 'beyond_known_ticks'
 
-/** The other side of a quote, or why there is none; `steps` is the work that it took. */
+/**
+ * The other side of a quote, or why there is none; `steps` is the work that it took, `feeRaw` the fee in base units of what is sold where
+ * `feePips` of the pool do not tell it.
+ */
 export type AmountQuote =
-  | { readonly amountRaw: bigint; readonly steps: number }
+  | { readonly amountRaw: bigint; readonly steps: number; readonly feeRaw?: bigint }
   | { readonly refused: QuoteRefusal; readonly steps: number }
 
 /** 0 when `token` is the pool's first token, 1 when it is the second. */
@@ -95,6 +109,8 @@ const positive = (amountRaw: bigint): bigint | undefined => (amountRaw > 0n ? am
 export const quoteExactIn = (pool: Pool, tokenIn: string, amountIn: bigint): AmountQuote => {
   const side = sideOf(pool, tokenIn)
   switch (pool.kind) {
+    case 'bins':
+      return bookAmountOut(pool, side === pool.sideOfX, amountIn)
     case 'concentrated':
       return concentratedAmountOut(pool, side === 0, amountIn)
     case 'constant_product':
@@ -112,6 +128,8 @@ export const quoteExactIn = (pool: Pool, tokenIn: string, amountIn: bigint): Amo
 export const quoteExactOut = (pool: Pool, tokenIn: string, amountOut: bigint): AmountQuote => {
   const side = sideOf(pool, tokenIn)
   switch (pool.kind) {
+    case 'bins':
+      return bookAmountIn(pool, side === pool.sideOfX, amountOut)
     case 'concentrated':
       return concentratedAmountIn(pool, side === 0, amountOut)
     case 'constant_product':
@@ -124,6 +142,10 @@ export const quoteExactOut = (pool: Pool, tokenIn: string, amountOut: bigint): A
     }
   }
 }
+
+/** A pool as it is at a moment: only the fee of one with bins depends on the time. */
+export const poolAt = (pool: Pool, nowMs: number): Pool =>
+  pool.kind === 'bins' ? { ...pool, timeS: Math.floor(nowMs / 1_000) } : pool
 
 /** A ratio of integers. */
 export interface Ratio {
@@ -140,6 +162,11 @@ export const spotPrice = (pool: Pool, tokenIn: string): Ratio => {
 /** What the first token is worth in the second. */
 const firstPrice = (pool: Pool): Ratio => {
   switch (pool.kind) {
+    case 'bins': {
+      const price = priceOfBin(pool.activeBin, pool.binStep) ?? 1n
+      const one = 1n << PRICE_BITS
+      return pool.sideOfX === 0 ? { of: price, by: one } : { of: one, by: price }
+    }
     case 'concentrated':
       return { of: pool.sqrtPriceX96 * pool.sqrtPriceX96, by: 1n << 192n }
     case 'constant_product':

@@ -15,6 +15,7 @@ export const pricingOf = (row: ProtocolRow): Pool['kind'] | undefined => {
   const proven = PROVEN_BY_EVENTS[row.family]
   if (row.mixedCurves || proven !== undefined) return proven
   if (row.family === 'uniswap_v2' && row.feePips !== undefined) return 'constant_product'
+  if (row.bookVersion !== undefined) return 'bins'
   const findsByFee = row.lookup === undefined || row.lookup === 'pool_fee'
   return row.family === 'uniswap_v3' && findsByFee ? 'concentrated' : undefined
 }

@@ -1,6 +1,5 @@
 import { formatDecimal } from '../../core/amounts.ts'
 import { Fault } from '../../core/errors.ts'
-import { PIPS } from './constant-product.ts'
 import { type Ratio, spotPrice } from './pool.ts'
 import type { PoolGraph } from './pool-graph.ts'
 import { graphsWithout } from './reroute.ts'
@@ -9,6 +8,7 @@ import {
   findRoute,
   maxAmountIn,
   minAmountOut,
+  partAfterFee,
   priceImpactPercent,
   type Route,
   type RoutingScope,
@@ -85,8 +85,14 @@ const withinImpact = (
 }
 
 const feeOf = ({ hops, amountInRaw }: Path): bigint => {
-  const left = hops.reduce((net, { pool }) => net * (PIPS - BigInt(pool.feePips)), amountInRaw)
-  return amountInRaw - left / PIPS ** BigInt(hops.length)
+  const left = hops.reduce<Ratio>(
+    (net, hop) => {
+      const part = partAfterFee(hop)
+      return { of: net.of * part.of, by: net.by * part.by }
+    },
+    { of: amountInRaw, by: 1n },
+  )
+  return amountInRaw - left.of / left.by
 }
 
 /** Why there is no route: whether another amount would have one is tried out. */

@@ -5,6 +5,7 @@ import type { PoolGraph } from './pool-graph.ts'
 import {
   bestPath,
   createSearchMemory,
+  type Hop,
   type Path,
   requotePath,
   type SearchMemory,
@@ -145,12 +146,18 @@ const IMPACT_DIGITS = 4
 
 const roundedQuotient = (of: bigint, by: bigint): bigint => (of * 2n + by) / (by * 2n)
 
+/** What of its input a swap leaves after the fee. */
+export const partAfterFee = ({ pool, amountInRaw, feeRaw }: Hop): Ratio =>
+  feeRaw === undefined
+    ? { of: PIPS - BigInt(pool.feePips), by: PIPS }
+    : { of: amountInRaw - feeRaw, by: amountInRaw }
+
 /** What a path would give at the prices before the swap, after fees. */
 const outputAtSpotPrices = ({ hops, amountInRaw }: Path): Ratio =>
   hops.reduce<Ratio>(
-    ({ of, by }, { pool, tokenIn }) => {
-      const price = spotPrice(pool, tokenIn)
-      return { of: of * price.of * (PIPS - BigInt(pool.feePips)), by: by * price.by * PIPS }
+    ({ of, by }, hop) => {
+      const [price, net] = [spotPrice(hop.pool, hop.tokenIn), partAfterFee(hop)]
+      return { of: of * price.of * net.of, by: by * price.by * net.by }
     },
     { of: amountInRaw, by: 1n },
   )

@@ -1,6 +1,11 @@
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
-import { DEX_ROUTERS, UNIVERSAL_PROTOCOLS, UNIVERSAL_ROUTERS } from '../../schemas/dex-routers.ts'
+import {
+  DEX_ROUTERS,
+  type RouterKind,
+  UNIVERSAL_PROTOCOLS,
+  UNIVERSAL_ROUTERS,
+} from '../../schemas/dex-routers.ts'
 import type { PoolBook } from './pool-book.ts'
 import { quoteSwap, type SwapQuote } from './quote.ts'
 import { DEFAULT_ROUTE_LIMITS } from './route.ts'
@@ -19,7 +24,7 @@ export interface UniversalVenue {
 /** A contract that swaps over the pools of one protocol. */
 export interface RouterVenue {
   readonly protocol: string
-  readonly kind: 'v2' | 'v3'
+  readonly kind: RouterKind
   readonly router: string
 }
 

@@ -8,6 +8,8 @@ export interface Hop {
   readonly tokenOut: string
   readonly amountInRaw: bigint
   readonly amountOutRaw: bigint
+  /** What the pool keeps of the input, where `feePips` do not tell it. */
+  readonly feeRaw?: bigint
 }
 
 /** Swaps one after the other; what one gives is what the next sells. */
@@ -93,6 +95,7 @@ const STEP_UNITS: Readonly<Record<Pool['kind'], number>> = {
   constant_product: 1,
   fee_on_input: 1,
   fee_on_quote: 1,
+  bins: 3,
   concentrated: 5,
 }
 
@@ -104,7 +107,7 @@ const bestHop = (
   tokens: { readonly near: string; readonly far: string },
 ): Reached | undefined => {
   const { isForward } = direction
-  let best: { readonly amountRaw: bigint; readonly pool: Pool } | undefined
+  let best: (Extract<AmountQuote, { amountRaw: bigint }> & { readonly pool: Pool }) | undefined
   if (budget.left <= 0) return undefined
   budget.left -= PAIR_UNITS
   for (const pool of graph.poolsOf(tokens.near, tokens.far)) {
@@ -113,15 +116,21 @@ const bestHop = (
     const quote = quoteHop(direction, pool, tokens, reached.amountRaw)
     budget.left -= quote.steps * STEP_UNITS[pool.kind]
     if ('refused' in quote || !isBetter(isForward, quote.amountRaw, best?.amountRaw)) continue
-    best = { amountRaw: quote.amountRaw, pool }
+    best = { ...quote, pool }
   }
   if (best === undefined) return undefined
   const { near, far } = tokens
   const hop = isForward
     ? { tokenIn: near, tokenOut: far, amountInRaw: reached.amountRaw, amountOutRaw: best.amountRaw }
     : { tokenIn: far, tokenOut: near, amountInRaw: best.amountRaw, amountOutRaw: reached.amountRaw }
-  return { amountRaw: best.amountRaw, hops: [...reached.hops, { pool: best.pool, ...hop }] }
+  return {
+    amountRaw: best.amountRaw,
+    hops: [...reached.hops, { pool: best.pool, ...hop, ...feeOf(best) }],
+  }
 }
+
+const feeOf = ({ feeRaw }: { readonly feeRaw?: bigint }): Pick<Hop, 'feeRaw'> =>
+  feeRaw === undefined ? {} : { feeRaw }
 
 /** Looks through so many tokens; false where the budget does not allow it. */
 const spendOnTokens = (budget: WorkBudget, tokens: number): boolean => {
@@ -267,7 +276,7 @@ export const requotePath = (
     const [amountInRaw, amountOutRaw] = isForward
       ? [amount, quote.amountRaw]
       : [quote.amountRaw, amount]
-    requoted.push({ pool, tokenIn, tokenOut, amountInRaw, amountOutRaw })
+    requoted.push({ pool, tokenIn, tokenOut, amountInRaw, amountOutRaw, ...feeOf(quote) })
     amount = quote.amountRaw
   }
   return pathOf(requoted, isForward)

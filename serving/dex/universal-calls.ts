@@ -133,6 +133,7 @@ type Family = 'v2' | 'v3'
 
 /** Commands of the router by how a pool is priced; null: it has none. */
 const FAMILIES: Readonly<Record<Pool['kind'], Family | null>> = {
+  bins: null,
   constant_product: 'v2',
   concentrated: 'v3',
   fee_on_input: null,

@@ -86,13 +86,13 @@ export const poolSwapRoutes =
 
 /** The pool that a request names. Throws `Fault` INVALID_ADDRESS, POOL_NOT_FOUND, POOL_NOT_SUPPORTED, DEX_ROUTE_BUILD_FAILED. */
 const namedPool = async (
-  { hasPool }: PoolSwapDeps,
+  { hasPool, nowMs }: PoolSwapDeps,
   { chain, pools: poolBook }: ChainMarket,
   text: string | undefined,
 ): Promise<Pool | undefined> => {
   if (text === undefined) return undefined
   const address = parseWalletAddress(chain.id, text, 'poolAddress')
-  const pool = poolBook.pool(address)
+  const pool = poolBook.pool(address, nowMs())
   if (pool) return pool
   if (pool === null) {
     throw new Fault('DEX_ROUTE_BUILD_FAILED', undefined, {

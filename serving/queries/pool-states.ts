@@ -22,6 +22,15 @@ export interface PoolStateRow {
   readonly priced_fees: readonly number[]
   readonly fee_token: string
   readonly is_doubted: number
+  readonly token_x: string
+  readonly bin_step: number | null
+  readonly active_bin: number | null
+  readonly fee_terms: readonly number[]
+  readonly volatility: number
+  readonly volatility_reference: number
+  readonly bin_reference: number | null
+  /** Unix seconds. */
+  readonly volatility_at: string
   readonly version: string
 }
 
@@ -36,6 +45,7 @@ export const poolStatesQuery = (
   toFloat64(coalesce(p.liquidity_usd, p.depth_usd)) AS depth_usd, toString(sqrt_price_x96) AS sqrt_price_x96,
   toString(range_liquidity) AS range_liquidity, tick, fee_pips, is_complete,
   toString(priced_reserve_a) AS priced_reserve_a, toString(priced_reserve_b) AS priced_reserve_b, priced_fees, fee_token, is_doubted,
+  token_x, bin_step, active_bin, fee_terms, volatility, volatility_reference, bin_reference, toString(volatility_at) AS volatility_at,
   toString(_ver) AS version
 FROM ${chain}_dex_pools AS p FINAL WHERE protocol_family IN {families:Array(String)}
 ORDER BY coalesce(p.liquidity_usd, p.depth_usd) DESC NULLS LAST, pool_address LIMIT {limit:UInt32}`,
@@ -59,5 +69,25 @@ export const poolTicksQuery = (chain: string, limit: number): Query => ({
     arrayJoin([(argMax(tick_lower, _ver), moved), (argMax(tick_upper, _ver), -moved)]) AS ends
   FROM ${chain}_dex_pool_positions GROUP BY pool_address, block_slot, tx_index, event_index)
 GROUP BY pool, tick LIMIT {limit:UInt32}`,
+  params: { limit },
+})
+
+/** What one bin of a pool holds. */
+export interface PoolBinRow {
+  readonly pool: string
+  readonly bin: number
+  readonly x: string
+  readonly y: string
+  /** Newest version among all moves of the pool. */
+  readonly version: string
+}
+
+/** Bins of pools whose state is known, one row each; retracted moves count as nothing but their versions. */
+export const poolBinsQuery = (chain: string, limit: number): Query => ({
+  sql: `SELECT pool, bin, toString(sum(x)) AS x, toString(sum(y)) AS y, toString(max(version)) AS version FROM (
+  SELECT pool_address AS pool, bin, max(max(_ver)) OVER (PARTITION BY pool_address) AS version, argMax(_del, _ver) AS is_gone,
+    if(is_gone = 1, toInt256(0), argMax(x_change, _ver)) AS x, if(is_gone = 1, toInt256(0), argMax(y_change, _ver)) AS y
+  FROM ${chain}_dex_pool_bins GROUP BY pool_address, block_slot, tx_index, event_index, bin)
+GROUP BY pool, bin LIMIT {limit:UInt32}`,
   params: { limit },
 })

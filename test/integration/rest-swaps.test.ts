@@ -120,7 +120,7 @@ before(async () => {
   const families = [...market.venues.quotable]
   const pools = await warehouse.query<PoolStateRow>(poolStatesQuery('eth', families, 10))
   const ticks = await warehouse.query<PoolTickRow>(poolTicksQuery('eth', 100))
-  market.pools.load(pools.rows, ticks.rows)
+  market.pools.load(pools.rows, ticks.rows, [])
   market.progress.block({ seq: 1, place: { height: 7, slot: 7 }, records: 0 })
 })
 after(() => api.stop())
@@ -137,7 +137,7 @@ const quotePath = (asked: Readonly<Record<string, string>> = {}, chain = 'eth'):
   })}`
 
 test('ticks are the sum of what positions moved, without what was taken back', () => {
-  const pool = api.market.pools.pool(RANGED)
+  const pool = api.market.pools.pool(RANGED, 0)
   assert.ok(pool?.kind === 'concentrated')
   assert.deepEqual(pool.ticks, [
     { tick: -600, liquidityNet: 10n ** 21n },

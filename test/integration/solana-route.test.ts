@@ -130,7 +130,7 @@ before(async () => {
     },
   ])
   const pools = await api.warehouse.query<PoolStateRow>(poolStatesQuery('sol', families, 10))
-  market.pools.load(pools.rows, [])
+  market.pools.load(pools.rows, [], [])
   market.progress.block({ seq: 1, place: { height: 7, slot: 7 }, records: 0 })
 })
 after(async () => {

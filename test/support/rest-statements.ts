@@ -22,7 +22,11 @@ import {
   standingTipQuery,
 } from '../../serving/queries/new-blocks.ts'
 import * as pastWorth from '../../serving/queries/past-net-worth.ts'
-import { poolStatesQuery, poolTicksQuery } from '../../serving/queries/pool-states.ts'
+import {
+  poolBinsQuery,
+  poolStatesQuery,
+  poolTicksQuery,
+} from '../../serving/queries/pool-states.ts'
 import { predictionActivityList } from '../../serving/queries/prediction-activities.ts'
 import * as positions from '../../serving/queries/prediction-positions.ts'
 import * as predictionWallets from '../../serving/queries/prediction-wallets.ts'
@@ -151,6 +155,7 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
   'pools of a token': pools.tokenPoolsList(CHAIN, TOKEN, {}, true),
   'states of pools at a start': poolStatesQuery(CHAIN, ['uniswap_v2', 'uniswap_v3'], ROWS),
   'ticks of pools at a start': poolTicksQuery(CHAIN, ROWS),
+  'bins of pools at a start': poolBinsQuery(CHAIN, ROWS),
   'risk: counterparties above the floors': risk.edgesQuery(CHAIN, EDGES, SEARCH_BOUNDS),
   'risk: labelled counterparties': risk.labelledEdgesQuery(CHAIN, EDGES, TO),
   'risk: labels of addresses': risk.labelsQuery(CHAIN, [WALLET], TO),

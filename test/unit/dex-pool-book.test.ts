@@ -84,7 +84,7 @@ const LIFE_TICKS = [
 test('reserves of a pool are in the order of its token addresses, whichever token is the quote', () => {
   const book = makeBook()
   for (const record of tape(PAIR, [swapTo(5n, 7n, 3_000)])) book.accept(record)
-  const pool = book.pool(PAIR.address)
+  const pool = book.pool(PAIR.address, 0)
   assert.ok(pool?.kind === 'constant_product')
   assert.deepEqual(
     [pool.tokens, pool.reserves],
@@ -104,13 +104,13 @@ test('pools of unlisted or mislabeled factories are not kept', () => {
   for (const pool of [foreign, mislabelled]) {
     for (const record of tape(pool, [swapTo(5n, 7n)])) book.accept(record)
   }
-  assert.equal(book.pool(PAIR.address), undefined)
+  assert.equal(book.pool(PAIR.address, 0), undefined)
 })
 
 test('a pool with ranges can be quoted once it is followed from its creation', () => {
   const book = makeBook()
   for (const record of tape(RANGED, LIFE)) book.accept(record)
-  const pool = book.pool(RANGED.address)
+  const pool = book.pool(RANGED.address, 0)
   assert.ok(pool?.kind === 'concentrated')
   assert.deepEqual(pool.ticks, LIFE_TICKS)
   assert.deepEqual([pool.tick, pool.liquidity, pool.tickSpacing], [120, 1_000n, 60])
@@ -119,13 +119,13 @@ test('a pool with ranges can be quoted once it is followed from its creation', (
 test('a pool with ranges that is older than the log is known but not quoted', () => {
   const book = makeBook()
   for (const record of tape(RANGED, LIFE.slice(1))) book.accept(record)
-  assert.equal(book.pool(RANGED.address), null)
+  assert.equal(book.pool(RANGED.address, 0), null)
 })
 
 test('a pool whose positions do not add up to its stated liquidity is not quoted', () => {
   const book = makeBook()
   for (const record of tape(RANGED, [...LIFE, priceAt('SWAP', 0, 1_499n)])) book.accept(record)
-  assert.equal(book.pool(RANGED.address), null)
+  assert.equal(book.pool(RANGED.address, 0), null)
 })
 
 test('a retraction restores the pool state from before it, and redelivered records change nothing', () => {
@@ -147,10 +147,10 @@ test('a retraction restores the pool state from before it, and redelivered recor
         }
         const plain = makeBook()
         for (const record of records.slice(0, -taken)) plain.accept(record)
-        assert.deepEqual(book.pool(RANGED.address), plain.pool(RANGED.address))
+        assert.deepEqual(book.pool(RANGED.address, 0), plain.pool(RANGED.address, 0))
         const later = tape(RANGED, LIFE, 100)
         for (const record of later.slice(-taken)) book.accept(record)
-        const pool = book.pool(RANGED.address)
+        const pool = book.pool(RANGED.address, 0)
         assert.ok(pool?.kind === 'concentrated')
         assert.deepEqual(pool.ticks, LIFE_TICKS)
       },
@@ -179,6 +179,14 @@ const ROW: PoolStateRow = {
   priced_fees: [],
   fee_token: '',
   is_doubted: 0,
+  token_x: '',
+  bin_step: null,
+  active_bin: null,
+  fee_terms: [],
+  volatility: 0,
+  volatility_reference: 0,
+  bin_reference: null,
+  volatility_at: '0',
   version: String(2n << 24n),
 }
 
@@ -188,11 +196,11 @@ test('pool state starts from the tables, and log records that these already incl
     { pool: RANGED.address, tick: 600, net: '-1000', version: String(2n << 24n) },
   ]
   const book = makeBook()
-  book.load([ROW], ticks)
+  book.load([ROW], ticks, [])
   for (const record of tape(RANGED, LIFE)) book.accept(record)
   const whole = makeBook()
   for (const record of tape(RANGED, LIFE)) whole.accept(record)
-  const [found, wanted] = [book.pool(RANGED.address), whole.pool(RANGED.address)]
+  const [found, wanted] = [book.pool(RANGED.address, 0), whole.pool(RANGED.address, 0)]
   assert.ok(found && wanted)
   assert.deepEqual(found, { ...wanted, tvlUsd: found.tvlUsd })
 })
@@ -204,8 +212,8 @@ test('beyond the pool limit the pools with the least liquidity are dropped', () 
     for (const record of tape(pool, [swapTo(5n, 7n, number * 1_000)], number)) book.accept(record)
   }
   assert.equal(book.size, 9)
-  assert.ok(book.pool(addressFromNumber(110)))
-  assert.equal(book.pool(addressFromNumber(101)), undefined)
+  assert.ok(book.pool(addressFromNumber(110), 0))
+  assert.equal(book.pool(addressFromNumber(101), 0), undefined)
 })
 
 test('a pool graph has the current reserves, and new pairs after a few seconds', () => {
@@ -264,7 +272,7 @@ test('a pool is quoted with its verified state, and keeps its fee where an event
   const book = makeSolanaBook()
   const steps = [pricedSwap([9n, 9n], [10n, 8n]), pricedSwap([10n, 8n], [11n, 7n], [])]
   for (const record of tape(PRICED, steps)) book.accept(record)
-  const pool = book.pool(PRICED.address)
+  const pool = book.pool(PRICED.address, 0)
   assert.ok(pool?.kind === 'fee_on_input')
   assert.deepEqual([pool.reserves, pool.feePips], [[11n, 7n], 2_500])
 })
@@ -276,7 +284,7 @@ test('a pool without a known fee, or with an event that does not explain its res
   ]) {
     const book = makeSolanaBook()
     for (const record of tape(PRICED, steps)) book.accept(record)
-    assert.equal(book.pool(PRICED.address), null)
+    assert.equal(book.pool(PRICED.address, 0), null)
   }
 })
 
@@ -289,13 +297,13 @@ test('a pool whose reserves do not follow from its last event is not quoted unti
   ])
   const known = records.map((record) => {
     book.accept(record)
-    return book.pool(PRICED.address) !== null
+    return book.pool(PRICED.address, 0) !== null
   })
   assert.deepEqual(known, [true, false, true])
   for (const [index, record] of records.slice(1).toReversed().entries()) {
     book.accept(retracted(record, 4 + index))
   }
-  const pool = book.pool(PRICED.address)
+  const pool = book.pool(PRICED.address, 0)
   assert.deepEqual(pool?.kind === 'fee_on_input' && pool.reserves, [10n, 8n])
 })
 
@@ -310,9 +318,9 @@ test('verified reserves of the tables equal those of the log', () => {
     priced_reserve_b: '10',
     priced_fees: [2_500],
   }
-  book.load([stored], [])
-  const pool = book.pool(PRICED.address)
+  book.load([stored], [], [])
+  const pool = book.pool(PRICED.address, 0)
   assert.deepEqual(pool?.kind === 'fee_on_input' && pool.reserves, [10n, 8n])
-  book.load([{ ...stored, is_doubted: 1 }], [])
-  assert.equal(book.pool(PRICED.address), null)
+  book.load([{ ...stored, is_doubted: 1 }], [], [])
+  assert.equal(book.pool(PRICED.address, 0), null)
 })

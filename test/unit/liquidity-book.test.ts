@@ -50,9 +50,37 @@ const CASES: readonly SwapCase<ReturnType<typeof buildLog>>[] = [
 ]
 
 testSwaps('Liquidity Book', CASES, {
-  decode: (log) => decoded([log]),
+  // What they did to the bins is tested below.
+  decode: (log) => {
+    const block = decoded([log])
+    return { ...block, swaps: block.swaps.map(({ bins: _bins, ...swap }) => swap) }
+  },
   decoder: 'liquidity_book',
   trade: { pool: POOL, protocol: 'lfj_v2_1' },
+})
+
+test('what a swap tells of the bins: what its bin got and gave, and the volatility; the trader also paid the part of the protocol', () => {
+  const { swaps } = decoded([
+    buildLog(
+      POOL,
+      [TOPIC.binSwap, ...people],
+      [8_375_111n, packed(10n, 0n), packed(0n, 7n), 20_000n, packed(3n, 0n), packed(2n, 0n)],
+    ),
+  ])
+  assert.deepEqual(
+    swaps.map(({ amountInRaw, amountOutRaw, bins }) => [amountInRaw, amountOutRaw, bins]),
+    [
+      [
+        12n,
+        7n,
+        {
+          moves: [{ bin: 8_375_111, xRaw: 10n, yRaw: -7n }],
+          activeBin: 8_375_111,
+          volatility: 20_000,
+        },
+      ],
+    ],
+  )
 })
 
 test('a swap gives one trade for each bin that it passes', () => {

@@ -57,6 +57,7 @@ const poolEvent = (
   bonding_curve: null,
   concentrated: null,
   pricing: null,
+  bins: null,
 })
 
 const poolOp = (op: TapeOp, events: readonly DexPoolEvent[]): Operation =>

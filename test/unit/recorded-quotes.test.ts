@@ -26,7 +26,7 @@ const poolBefore = (recorded: RecordedSwaps, swap: Swap): Pool => {
   }
   const book = makeBook()
   book.accept(createPoolTopic()(recorded, { swaps: [earlier] }))
-  const pool = book.pool(swap.pool)
+  const pool = book.pool(swap.pool, 0)
   assert.ok(pool, 'its state is proven')
   return pool
 }
@@ -151,14 +151,14 @@ test('reserves after one PumpSwap trade give the quote of the next, through the 
   assert.ok(sale && purchase?.tokenIn)
   const [book, topic] = [makeBook(), createPoolTopic()]
   book.accept(topic(recorded, { swaps: [sale] }))
-  const pool = book.pool(sale.pool)
+  const pool = book.pool(sale.pool, 0)
   assert.ok(pool)
   assert.equal(
     amount(quoteExactOut(pool, purchase.tokenIn, purchase.amountOutRaw)),
     purchase.amountInRaw,
   )
   book.accept(topic(recorded, { swaps: [purchase] }))
-  assert.ok(book.pool(sale.pool), 'the second found what the first left')
+  assert.ok(book.pool(sale.pool, 0), 'the second found what the first left')
 })
 
 /** Curves log amounts without fees: those are the trader's share apart. */
@@ -203,7 +203,7 @@ test('pump.fun: a curve of 2024 without stated fees is known but not quoted', ()
   assert.ok(swap)
   const book = makeBook()
   book.accept(createPoolTopic()(recorded, { swaps: [swap] }))
-  assert.equal(book.pool(swap.pool), null)
+  assert.equal(book.pool(swap.pool, 0), null)
 })
 
 /** Amounts that the curve saw, of recorded events: tokens that keep a part of transfers, and a pool with a creator's fee. */

@@ -219,6 +219,7 @@ test('every table that a sink or a view writes replaces, aggregates finals, or i
     'dex_pools',
     'dex_pool_births',
     'dex_pool_positions',
+    'dex_pool_bins',
     'tokens',
     'transfers',
   ]

@@ -325,7 +325,7 @@ const takeTransfer = (
 /** A pool that a listed factory of its family made is verified from here on; some pools trade at once. */
 const takePool = (
   { protocols, made, out, prices }: Scope,
-  { pool, tokens, factory, vault, feePips, opens, sqrtPriceX96 }: DecodedPoolCreated,
+  { pool, tokens, factory, vault, feePips, opens, sqrtPriceX96, bins }: DecodedPoolCreated,
   place: SwapPosition,
 ): Waiting | undefined => {
   const row = protocols.factory(factory)
@@ -347,7 +347,10 @@ const takePool = (
   made.set(pool, metadata)
   out.pools.push(metadata)
   if (sqrtPriceX96 !== undefined) prices.set(pool, sqrtPriceX96)
-  const opened = { kind: 'change', pool, defaultProtocol: row.id, change: 'initialize' } as const
+  const opened = {
+    ...({ kind: 'change', pool, defaultProtocol: row.id, change: 'initialize' } as const),
+    ...(bins && { bins }),
+  }
   const decoded = vault === undefined ? opened : { ...opened, vault }
   const waits = { reserves: undefined, holder: undefined }
   return opens ? { ...place, decoded: { ...decoded, amountsRaw: [0n, 0n] }, ...waits } : undefined

@@ -19,6 +19,7 @@ type Change = Pick<
   | 'reserves'
   | 'position'
   | 'opensAt'
+  | 'bins'
 >
 
 interface ChangeAmounts {
@@ -32,7 +33,7 @@ interface ChangeAmounts {
  * token is not known.
  */
 export const changesOf = (
-  { change, pool, amountsRaw, legs, position, opensAt }: DecodedLiquidityChange,
+  { change, pool, amountsRaw, legs, position, opensAt, bins }: DecodedLiquidityChange,
   { coins, tokenOf, reserves }: ChangedPool,
 ): readonly Change[] | undefined => {
   const moved: ChangeAmounts[] = []
@@ -58,6 +59,7 @@ export const changesOf = (
       ...(reserves && moved.length === 2 && { reserves }),
       ...(position && { position }),
       ...(opensAt && { opensAt }),
+      ...(bins && { bins }),
     })
   }
   return changes

@@ -246,6 +246,7 @@ const swapOf = (taken: Taken): Swap => {
   if (decoded.sqrtPriceX96 !== undefined) swap.sqrtPriceX96 = decoded.sqrtPriceX96
   if (decoded.liquidityRaw !== undefined) swap.liquidityRaw = decoded.liquidityRaw
   if (decoded.tick !== undefined) swap.tick = decoded.tick
+  if (decoded.bins !== undefined) swap.bins = decoded.bins
   return swap
 }
 

@@ -1,8 +1,8 @@
-import type { Log } from '../../../schemas/events.ts'
+import type { BinChange, BinMove, Log } from '../../../schemas/events.ts'
 import type { CallResult } from '../abi/call.ts'
-import { packedAt, packedTotal } from '../abi/packed.ts'
+import { type PackedBin, packedAt, packedBins } from '../abi/packed.ts'
 import { decodeAddress, decodeUint } from '../abi/result.ts'
-import { addressIn, topicAddress, wordAt, wordOf } from '../abi/words.ts'
+import { addressIn, topicAddress, topicNumber, wordAt, wordOf } from '../abi/words.ts'
 import type { PoolVerification, VerificationContext } from '../verify/contract.ts'
 import { type DecodedEvent, type EvmFamily, invalidAmounts } from './types.ts'
 
@@ -11,12 +11,13 @@ interface Bin {
   readonly tokenIn: 0 | 1
   readonly amountInRaw: bigint
   readonly amountOutRaw: bigint
+  readonly bins?: BinChange
 }
 
 /** A swap through several bins logs each of them. */
 const swap = (
   { address: pool }: Log,
-  { defaultProtocol, tokenIn, amountInRaw, amountOutRaw }: Bin,
+  { defaultProtocol, tokenIn, amountInRaw, amountOutRaw, bins }: Bin,
 ): DecodedEvent =>
   invalidAmounts(amountInRaw, amountOutRaw) ?? {
     kind: 'swap',
@@ -27,21 +28,32 @@ const swap = (
     unordered: 'pair',
     amountInRaw,
     amountOutRaw,
+    ...(bins && { bins }),
   }
 
-/** From V2.1 on: what came in includes the fee. */
+/** From V2.1 on: what came in includes the fee, but for the protocol's part of it, which does not go to the bin. */
 const packedSwap = (log: Log): DecodedEvent => {
   const ins = packedAt(log.data, 1)
   const outs = packedAt(log.data, 2)
   const tokenIn = ins[0] > 0n || outs[1] > 0n ? 0 : 1
   const tokenOut = tokenIn === 0 ? 1 : 0
+  const bin = binAt(log.data, 0)
   return swap(log, {
     defaultProtocol: 'lfj_v2_1',
     tokenIn,
-    amountInRaw: ins[tokenIn] - outs[tokenIn],
+    amountInRaw: ins[tokenIn] - outs[tokenIn] + packedAt(log.data, 5)[tokenIn],
     amountOutRaw: outs[tokenOut] - ins[tokenOut],
+    bins: {
+      moves: [{ bin, xRaw: ins[0] - outs[0], yRaw: ins[1] - outs[1] }],
+      activeBin: bin,
+      volatility: Number(wordAt(log.data, 3) & UINT24),
+    },
   })
 }
+
+const UINT24 = (1n << 24n) - 1n
+
+const binAt = (data: string, index: number): number => Number(wordAt(data, index) & UINT24)
 
 /** V2.0 states the fee beside what came into the bin. */
 const plainSwap = (log: Log): DecodedEvent => {
@@ -60,10 +72,12 @@ const change = (
     defaultProtocol,
     kind,
     amountsRaw,
+    bins,
   }: {
     readonly defaultProtocol: string
-    readonly kind: 'increase' | 'decrease'
+    readonly kind: 'increase' | 'decrease' | 'state'
     readonly amountsRaw: readonly [bigint, bigint]
+    readonly bins?: BinChange
   },
 ): DecodedEvent => ({
   kind: 'change',
@@ -72,6 +86,7 @@ const change = (
   unordered: 'pair',
   change: kind,
   amountsRaw,
+  ...(bins && { bins }),
 })
 
 const plainChange =
@@ -83,15 +98,60 @@ const plainChange =
       amountsRaw: [wordAt(log.data, 0), wordAt(log.data, 1)],
     })
 
-/** The bins' packed amounts, summed. */
+/** What came to the bins or left them. A bin that takes both tokens is the active one: others take one of them. */
 const packedChange =
   (kind: 'increase' | 'decrease') =>
   (log: Log): DecodedEvent => {
-    const amountsRaw = packedTotal(log.data, 1)
-    return amountsRaw === undefined
-      ? { kind: 'invalid', reason: 'truncated-data' }
-      : change(log, { defaultProtocol: 'lfj_v2_1', kind, amountsRaw })
+    const listed = packedBins(log.data, 0, 1)
+    if (listed === undefined) return { kind: 'invalid', reason: 'truncated-data' }
+    const mixed =
+      kind === 'increase' ? listed.find(({ xRaw, yRaw }) => xRaw > 0n && yRaw > 0n) : undefined
+    return change(log, {
+      defaultProtocol: 'lfj_v2_1',
+      kind,
+      amountsRaw: [
+        listed.reduce((sum, { xRaw }) => sum + xRaw, 0n),
+        listed.reduce((sum, { yRaw }) => sum + yRaw, 0n),
+      ],
+      bins: {
+        moves: movesOf(listed, kind === 'increase' ? 1n : -1n),
+        ...(mixed && { activeBin: mixed.bin }),
+      },
+    })
   }
+
+/** One move for each bin, however often it is listed. */
+const movesOf = (listed: readonly PackedBin[], sign: 1n | -1n): readonly BinMove[] => {
+  const moves = new Map<number, BinMove>()
+  for (const { bin, xRaw, yRaw } of listed) {
+    const { xRaw: x, yRaw: y } = moves.get(bin) ?? { xRaw: 0n, yRaw: 0n }
+    moves.set(bin, { bin, xRaw: x + sign * xRaw, yRaw: y + sign * yRaw })
+  }
+  return [...moves.values()]
+}
+
+/** What a pool prices with changed, and nothing moved for anybody. */
+const stateChange =
+  (binsOf: (data: string) => BinChange) =>
+  (log: Log): DecodedEvent =>
+    change(log, {
+      defaultProtocol: 'lfj_v2_1',
+      kind: 'state',
+      amountsRaw: [0n, 0n],
+      bins: binsOf(log.data),
+    })
+
+/** What of the fee for a loan does not go to the protocol is the active bin's; from V2.2 on nothing is. */
+const lent = (data: string): BinChange => {
+  const [fees, protocolFees] = [packedAt(data, 2), packedAt(data, 3)]
+  const bin = binAt(data, 0)
+  const move = { bin, xRaw: fees[0] - protocolFees[0], yRaw: fees[1] - protocolFees[1] }
+  const isGift = move.xRaw > 0n || move.yRaw > 0n
+  return { activeBin: bin, ...(isGift && { moves: [move] }) }
+}
+
+/** Numbers of `StaticFeeParametersSet`. */
+const FEE_TERMS = 7
 
 const MAX_BIN_STEP = (1n << 16n) - 1n
 
@@ -182,6 +242,42 @@ export const liquidityBook: EvmFamily = {
       words: 2,
       read: packedChange('decrease'),
     },
+    '0x3f0b46725027bb418b2005f4683538eccdbcdf1de2b8649a29dbd9c507d16ff4': {
+      signature:
+        'CompositionFees(address indexed sender, uint24 id, bytes32 totalFees, bytes32 protocolFees)',
+      by: 'pool',
+      topics: 2,
+      words: 3,
+      // The deposit that follows tells what is left of the fees in the bin.
+      read: stateChange((data) => ({ activeBin: binAt(data, 0), references: 'by_time' })),
+    },
+    '0xd09e5ddc721ff14c5c1e66a305cbba1fd70b82c5232bc391aad6f55e62e4b046': {
+      signature:
+        'StaticFeeParametersSet(address indexed sender, uint16 baseFactor, uint16 filterPeriod, uint16 decayPeriod, uint16 reductionFactor, uint24 variableFeeControl, uint16 protocolShare, uint24 maxVolatilityAccumulator)',
+      by: 'pool',
+      topics: 2,
+      words: FEE_TERMS,
+      read: stateChange((data) => ({
+        feeTerms: Array.from({ length: FEE_TERMS }, (_, index) => binAt(data, index)),
+      })),
+    },
+    '0x282afaeeae84c1d85ad1424a3aa2ddbedaeefca3b1e53d889d15265fe44db7fc': {
+      signature:
+        'ForcedDecay(address indexed sender, uint24 idReference, uint24 volatilityReference)',
+      by: 'pool',
+      topics: 2,
+      words: 2,
+      // It states the references of before: the new ones follow from the active bin.
+      read: stateChange(() => ({ references: 'forced' })),
+    },
+    '0xd126bd9d94daca8e55ffd8283fac05394aec8326c6b1639e1e8a445fbe8bbc7d': {
+      signature:
+        'FlashLoan(address indexed sender, address indexed receiver, uint24 activeId, bytes32 amounts, bytes32 totalFees, bytes32 protocolFees)',
+      by: 'pool',
+      topics: 3,
+      words: 4,
+      read: stateChange(lent),
+    },
     '0x4216cc3bd0c40a90259d92f800c06ede5c47765f41a488072b7e7104a1f95841': {
       signature:
         'DepositedToBin(address indexed sender, address indexed recipient, uint256 indexed id, uint256 amountX, uint256 amountY)',
@@ -211,6 +307,7 @@ export const liquidityBook: EvmFamily = {
         tokens: [topicAddress(topics[1]), topicAddress(topics[2])],
         feePips: null,
         opens: true,
+        bins: { binStep: Number(topicNumber(topics[3])) },
       }),
     },
   },

@@ -1,4 +1,5 @@
 import type {
+  BinChange,
   LiquidityPosition,
   Log,
   PoolLiquidityChange,
@@ -51,6 +52,7 @@ export interface DecodedSwap {
   readonly sqrtPriceX96?: bigint
   readonly liquidityRaw?: bigint
   readonly tick?: number
+  readonly bins?: BinChange
 }
 
 /** Liquidity moved, or a pool opened. */
@@ -60,12 +62,13 @@ export interface DecodedLiquidityChange {
   readonly vault?: string
   readonly defaultProtocol: string
   readonly unordered?: 'pair' | 'many'
-  readonly change: 'initialize' | 'increase' | 'decrease' | 'collect'
+  readonly change: PoolLiquidityChange['kind']
   /** In the pool's own order, or in that of `legs`. */
   readonly amountsRaw: readonly bigint[]
   readonly legs?: readonly Leg[]
   readonly position?: LiquidityPosition
   readonly opensAt?: PoolLiquidityChange['opensAt']
+  readonly bins?: BinChange
 }
 
 /** Liquidity came to or left a range of prices. Its amounts follow from the pool's price, which another event tells, or the pool's state. */
@@ -101,6 +104,7 @@ export interface DecodedPoolCreated {
   readonly opens: boolean
   /** What it opens at. */
   readonly sqrtPriceX96?: bigint
+  readonly bins?: BinChange
 }
 
 /** A launchpad says that it made a token. */

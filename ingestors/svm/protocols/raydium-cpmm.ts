@@ -192,7 +192,10 @@ const initialBalances = (
 }
 
 const readChange =
-  (kind: LiquidityChange['kind'], form: LiquidityAccountLayout): InstructionReader =>
+  (
+    kind: Exclude<LiquidityChange['kind'], 'state'>,
+    form: LiquidityAccountLayout,
+  ): InstructionReader =>
   (reading) => {
     const named = accountsByName(reading, form)
     if (named === undefined) return 'missing-account'

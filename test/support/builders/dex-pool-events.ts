@@ -1,6 +1,8 @@
+import { binsAfter } from '../../../core/prices/bin-state.ts'
 import { concentratedAfter } from '../../../core/prices/concentrated-state.ts'
 import { pricingAfter } from '../../../core/prices/reserve-pricing.ts'
 import type {
+  BinChange,
   ConcentratedChange,
   ConcentratedState,
   DexPoolEvent,
@@ -13,6 +15,7 @@ import type {
 const FACTORIES = {
   uniswap_v2: '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f',
   uniswap_v3: '0x1f98431c8ad98523631ae4a59f267346ea31f984',
+  lfj_v2_2: '0xb43120c4745967fa9b93e79c149e66b0f2d6fe0c',
   raydium_cpmm: 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C',
 } as const
 
@@ -26,11 +29,14 @@ export interface TestPool {
 
 /** What an event left in its pool. */
 export interface PoolAfter {
-  readonly type: 'INITIALIZE' | 'INCREASE_LIQUIDITY' | 'DECREASE_LIQUIDITY' | 'SWAP'
+  readonly type: 'UNSPECIFIED' | 'INITIALIZE' | 'INCREASE_LIQUIDITY' | 'DECREASE_LIQUIDITY' | 'SWAP'
   readonly reserves?: readonly [bigint, bigint]
   readonly usd?: number
   readonly concentrated?: Partial<ConcentratedChange>
   readonly pricing?: ReservePricing
+  readonly bins?: Partial<BinChange>
+  /** Time of its block; default 0. */
+  readonly atMs?: number
 }
 
 const NO_CHANGE: ConcentratedChange = {
@@ -43,12 +49,22 @@ const NO_CHANGE: ConcentratedChange = {
   fee_pips: 3_000,
 }
 
+const NO_BINS: BinChange = {
+  token_x: '',
+  bin_step: null,
+  active_bin: null,
+  volatility: null,
+  fee_terms: [],
+  references: 'BIN_REFERENCES_UNSPECIFIED',
+  moves: [],
+}
+
 const text = (amount: bigint | undefined): string => (amount === undefined ? '' : String(amount))
 
 /** One event as processing publishes it, and the state that the next event finds. */
 export const poolEventAfter = (
   { address, protocol, tokens, factory = FACTORIES[protocol] }: TestPool,
-  { type, reserves, usd, concentrated, pricing }: PoolAfter,
+  { type, reserves, usd, concentrated, pricing, bins, atMs = 0 }: PoolAfter,
   before: PoolState | null,
   index = 0,
 ): { readonly event: DexPoolEvent; readonly state: PoolState } => {
@@ -113,6 +129,7 @@ export const poolEventAfter = (
     bonding_curve: null,
     concentrated: concentrated ? { ...NO_CHANGE, ...concentrated } : null,
     pricing: pricing ?? null,
+    bins: bins ? { ...NO_BINS, ...bins } : null,
   } as const satisfies DexPoolEvent
   const after: ConcentratedState | null = concentratedAfter(event, before?.concentrated ?? null)
   return {
@@ -127,6 +144,7 @@ export const poolEventAfter = (
       time: 0,
       concentrated: after,
       pricing: pricingAfter(event, before?.pricing ?? null),
+      bins: binsAfter(event, before?.bins ?? null, atMs),
     },
   }
 }
@@ -136,6 +154,7 @@ export const poolRecord = (
   op: 'OP_APPLY' | 'OP_REVERT',
   seq: number,
   events: readonly DexPoolEvent[],
+  atMs = 0,
 ): DexPoolEvents => ({
   meta: {
     chain: 'eth',
@@ -146,7 +165,7 @@ export const poolRecord = (
     slot: seq,
     hash: '',
     parent_hash: '',
-    block_time: 0,
+    block_time: atMs,
     part: 0,
     parts: 1,
     produced_at: 0,

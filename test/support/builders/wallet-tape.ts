@@ -191,6 +191,7 @@ const poolEvent = (at: EventPosition, act: ActionOf<'pool'>): DexPoolEvent => ({
   bonding_curve: null,
   concentrated: null,
   pricing: null,
+  bins: null,
 })
 
 const tradeEvent = (at: EventPosition, act: ActionOf<'trade'>): TradeEvent => ({

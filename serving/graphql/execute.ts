@@ -226,6 +226,9 @@ export const executePlan = async (
   client: QueryCaller,
 ): Promise<ExecutionResult> => {
   const startedMs = performance.now()
+  // Beside the cubes, not behind them; where they fail nobody waits for it.
+  const freshness = deps.format.rowsOnly ? {} : chainFreshnessStats(plan, deps.freshness)
+  Promise.resolve(freshness).catch(() => undefined)
   const answers = await withDeadline(client.signal, deps.limits.timeoutMs, (signal) =>
     runCubes(plan, { ...deps, nowMs: deps.nowMs() }, { ...client, signal }),
   )
@@ -248,7 +251,7 @@ export const executePlan = async (
     stats: {
       rows_read: rowsRead,
       elapsed_ms: Math.round(performance.now() - startedMs),
-      chains: await chainFreshnessStats(plan, deps.freshness),
+      chains: await freshness,
     },
     ...(deps.scope && deliveryFacts(plan, answers, deps.scope, deps.cursor)),
   }

@@ -226,7 +226,7 @@ export const executePlan = async (
   client: QueryCaller,
 ): Promise<ExecutionResult> => {
   const startedMs = performance.now()
-  // Beside the cubes, not behind them; where they fail nobody waits for it.
+  // Beside the cubes, not behind them; where they fail its outcome does not matter.
   const freshness = deps.format.rowsOnly ? {} : chainFreshnessStats(plan, deps.freshness)
   Promise.resolve(freshness).catch(() => undefined)
   const answers = await withDeadline(client.signal, deps.limits.timeoutMs, (signal) =>

@@ -146,6 +146,8 @@ const binColumns = (state: BinState | null): Row => ({
   volatility_reference: state?.volatility_reference ?? 0,
   bin_reference: state?.bin_reference ?? null,
   volatility_at: state?.updated_at ?? 0,
+  bins_x: clampInt256(state?.amount_x ?? '0'),
+  bins_y: clampInt256(state?.amount_y ?? '0'),
 })
 
 const pricingColumns = (pricing: ReservePricing | null): Row => ({

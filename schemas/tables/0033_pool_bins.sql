@@ -1,4 +1,4 @@
--- What a pool of Liquidity Book prices with beside its bins. Unknown for pools of other kinds.
+-- What a pool of Liquidity Book prices with beside its bins, and what all of its bins hold. Unknown for pools of other kinds.
 ALTER TABLE {chain}_dex_pools
   ADD COLUMN IF NOT EXISTS token_x String CODEC(ZSTD(1)),
   ADD COLUMN IF NOT EXISTS bin_step Nullable(UInt16),
@@ -7,7 +7,9 @@ ALTER TABLE {chain}_dex_pools
   ADD COLUMN IF NOT EXISTS volatility UInt32 DEFAULT 0,
   ADD COLUMN IF NOT EXISTS volatility_reference UInt32 DEFAULT 0,
   ADD COLUMN IF NOT EXISTS bin_reference Nullable(UInt32),
-  ADD COLUMN IF NOT EXISTS volatility_at UInt64 DEFAULT 0;
+  ADD COLUMN IF NOT EXISTS volatility_at UInt64 DEFAULT 0,
+  ADD COLUMN IF NOT EXISTS bins_x Int256 DEFAULT 0 CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS bins_y Int256 DEFAULT 0 CODEC(ZSTD(1));
 
 -- Tokens X and Y by bin: summed over a pool's life these are what its bins hold, so they do not expire.
 CREATE TABLE IF NOT EXISTS {chain}_dex_pool_bins (

@@ -65,15 +65,16 @@ export const binsOfRow = (stored: PoolStateRow): BinState | null =>
         volatility_reference: stored.volatility_reference,
         bin_reference: stored.bin_reference,
         updated_at: Number(stored.volatility_at),
-        amount_x: '0',
-        amount_y: '0',
+        amount_x: stored.bins_x,
+        amount_y: stored.bins_y,
         is_complete: stored.is_complete === 1,
         depth_in_usd: '',
       }
 
 /**
  * The book of a pool for swaps at no moment yet; null where not all of it is known: it was not followed since it opened, an event did not
- * follow from the one before, or no event has told the bin that it trades at.
+ * follow from the one before, no event has told the bin that it trades at, or the bins that are kept here are not all of those whose
+ * sums its last event states.
  */
 export const exactBook = (
   { bins: state, reserves, prices }: BinEntry,
@@ -83,15 +84,20 @@ export const exactBook = (
   const { bin_step: binStep, active_bin: activeBin } = state
   const terms = feeTermsOf(state.fee_terms)
   if (binStep === null || activeBin === null || terms === undefined) return null
+  if (priceOfBin(activeBin, binStep) === undefined) return null
   const bins: Bin[] = []
+  let [sumX, sumY] = [0n, 0n]
   for (const [bin, { x, y }] of reserves) {
     const price = prices.get(bin) ?? priceOfBin(bin, binStep)
     // Above the active bin lies only X, below it only Y.
     if (price === undefined || x < 0n || y < 0n) return null
     if ((bin > activeBin && y > 0n) || (bin < activeBin && x > 0n)) return null
     prices.set(bin, price)
+    sumX += x
+    sumY += y
     bins.push({ bin, x, y, price })
   }
+  if (sumX !== BigInt(state.amount_x) || sumY !== BigInt(state.amount_y)) return null
   bins.sort((one, other) => one.bin - other.bin)
   const maxLiquidity = hasLiquidityLimit ? MAX_LIQUIDITY_PER_BIN : undefined
   return { ...volatilityOf(state), activeBin, binStep, terms, bins, maxLiquidity }

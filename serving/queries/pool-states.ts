@@ -31,6 +31,9 @@ export interface PoolStateRow {
   readonly bin_reference: number | null
   /** Unix seconds. */
   readonly volatility_at: string
+  /** Base units of X and Y in all bins together. */
+  readonly bins_x: string
+  readonly bins_y: string
   readonly version: string
 }
 
@@ -46,7 +49,7 @@ export const poolStatesQuery = (
   toString(range_liquidity) AS range_liquidity, tick, fee_pips, is_complete,
   toString(priced_reserve_a) AS priced_reserve_a, toString(priced_reserve_b) AS priced_reserve_b, priced_fees, fee_token, is_doubted,
   token_x, bin_step, active_bin, fee_terms, volatility, volatility_reference, bin_reference, toString(volatility_at) AS volatility_at,
-  toString(_ver) AS version
+  toString(bins_x) AS bins_x, toString(bins_y) AS bins_y, toString(_ver) AS version
 FROM ${chain}_dex_pools AS p FINAL WHERE protocol_family IN {families:Array(String)}
 ORDER BY coalesce(p.liquidity_usd, p.depth_usd) DESC NULLS LAST, pool_address LIMIT {limit:UInt32}`,
   params: { families, limit },

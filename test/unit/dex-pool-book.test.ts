@@ -187,6 +187,8 @@ const ROW: PoolStateRow = {
   volatility_reference: 0,
   bin_reference: null,
   volatility_at: '0',
+  bins_x: '0',
+  bins_y: '0',
   version: String(2n << 24n),
 }
 

@@ -113,6 +113,24 @@ test('a pool is quoted once an event has reported its active bin, and only where
   assert.equal(poolAfter(LIFE.slice(2)), null)
 })
 
+test('a pool of which only some bins are known here is not quoted', () => {
+  const deposit: PoolAfter = {
+    type: 'INCREASE_LIQUIDITY',
+    ...bins({ moves: [move(MIDDLE - 30, 0n, 1n)] }),
+    atMs: START_MS + 5_000,
+  }
+  const records = tape([...LIFE, deposit])
+  const nowMs = START_MS + 10_000
+  const whole = makeBook()
+  for (const record of records) whole.accept(record)
+  assert.equal(whole.pool(PAIR.address, nowMs)?.kind, 'bins')
+  const emptied = makeBook()
+  for (const record of records.slice(0, -1)) emptied.accept(record)
+  emptied.clear()
+  for (const record of records.slice(-1)) emptied.accept(record)
+  assert.equal(emptied.pool(PAIR.address, nowMs), null)
+})
+
 test('the first swap tells the bin that a pool opened at', () => {
   const oneSided = LIFE.map((step) =>
     step.type === 'INCREASE_LIQUIDITY'

@@ -87,11 +87,11 @@ const CSV: AnswerFormat = {
   mediaType: 'text/csv',
   rowsOnly: true,
   frameOf: (fields, budget) => {
-    const head = headLine(fields, budget)
+    const header = headLine(fields, budget)
     const columns = [...cellsOf(fields, '')]
     // Most readers skip a line with nothing in it.
     const cell = csvCell(text(columns.length === 1 ? '""' : ''))
-    return { head, between: NEW_LINE, tail: NEW_LINE, empty: head, cell }
+    return { head: '', header, between: NEW_LINE, tail: NEW_LINE, empty: header, cell }
   },
   layoutOf: (fields, layout) => {
     const literals: string[] = []

@@ -86,8 +86,9 @@ const runCube = async (
     budget.spend(frame.empty.length)
     return emptyResult(frame, rowsRead)
   }
-  const { cell } = frame
-  const list = await rewriteValues(body, { marked, cell, budget, signal: caller.signal })
+  const { cell, header } = frame
+  const { signal } = caller
+  const list = await rewriteValues(body, { marked, cell, header, budget, signal })
   return { list, rowCount, rowsRead }
 }
 

@@ -22,8 +22,10 @@ export interface QueryLimits {
   readonly maxExpression: number
   /** Characters of one text operand. */
   readonly maxText: number
-  /** Characters of one statement. The engine reads 262,144 bytes at most. */
+  /** Characters of one statement, without the template of its records. */
   readonly maxSql: number
+  /** Characters of the template of a record, which has the names of the query; the engine reads 4 MiB at most. */
+  readonly maxRecordText: number
   readonly timeoutMs: number
   /** Cube selections of one request that run at the same time. */
   readonly concurrency: number
@@ -44,6 +46,7 @@ export const QUERY_LIMITS: QueryLimits = {
   maxExpression: 1_000,
   maxText: 4_000,
   maxSql: 200_000,
+  maxRecordText: 1_000_000,
   timeoutMs: 30_000,
   concurrency: 4,
 }

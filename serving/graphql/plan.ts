@@ -20,6 +20,7 @@ import {
   PlanningTooExpensive,
   stepsOfText,
 } from './planning-budget.ts'
+import { createRecordTemplate, JSON_FRAME } from './record-template.ts'
 import type { CubeSchema } from './schema.ts'
 import { type CubeMember, cubeMembers, type RootMember, selectCubes } from './select.ts'
 import { type CubeSelection, countLeaves } from './selection.ts'
@@ -87,13 +88,18 @@ const isShallowValue = (value: unknown, levels: number): boolean => {
 /** The statements of a plan are made once before any of them runs: one that is too long is refused with nothing done. */
 const validateStatementSize = (
   selection: CubeSelection,
-  { maxSql }: QueryLimits,
+  { maxSql, maxRecordText }: QueryLimits,
   work: PlanningBudget,
 ): void => {
-  const { sql, params = {} } = compileQuery(selection, 0)
-  work.spend(stepsOfText(sql.length) + Object.keys(params).length)
+  const { sql, params = {}, shape } = compileQuery(selection, 0)
+  const { row } = createRecordTemplate(shape, JSON_FRAME)
+  work.spend(stepsOfText(sql.length + row.length) + Object.keys(params).length)
   if (sql.length > maxSql)
     throw new PlanningTooExpensive(`A statement of the query has more than ${maxSql} characters`)
+  if (row.length > maxRecordText)
+    throw new PlanningTooExpensive(
+      `A record of the query has more than ${maxRecordText} characters of names`,
+    )
 }
 
 /** Work that can stop between two of its stages. */

@@ -9,6 +9,8 @@ export interface OutputColumn {
   readonly sql: string
   readonly rule: EscapingRule
   readonly places?: string
+  /** Of any length: each copy in a record is a column of its own, so that the engine counts its bytes as often as it writes them. */
+  readonly isText: boolean
 }
 
 /** Text around the values of a record, and which columns they are. */
@@ -27,6 +29,7 @@ export interface RecordSlot {
   readonly rule: EscapingRule
   /** Index of the column with the decimal places of an amount in base units; -1: the value stands as it is. */
   readonly places: number
+  readonly isText: boolean
 }
 
 /** The SELECT list of a record; of one without values a column that is printed as nothing, because a template needs one. */
@@ -40,16 +43,27 @@ const PRINTED: Readonly<Partial<Record<Leaf['type'], (sql: string) => string>>> 
   Date: (sql) => `toDate(${sql})`,
 }
 
+/** Types whose values have at most some eighty characters. */
+const SHORT_TYPES: ReadonlySet<Leaf['type']> = new Set([
+  'Int',
+  'Float',
+  'Boolean',
+  'DateTime',
+  'Date',
+])
+
 /** A value of a leaf's type. */
 export const outputColumn = (sql: string, { type }: Pick<Leaf, 'type'>): OutputColumn => ({
   sql: PRINTED[type]?.(sql) ?? sql,
   rule: 'JSON',
+  isText: !SHORT_TYPES.has(type),
 })
 
 /** A list that stands alone in a list, or null for an empty list around it. */
 export const optionalListColumn = (sql: string): OutputColumn => ({
   sql: `if(empty(${sql}), 'null', toJSONString(arrayElement(${sql}, 1)))`,
   rule: 'Raw',
+  isText: true,
 })
 
 /** Leaf of a field of rows as they are stored: planning lets nothing else into a record that is not grouped. */
@@ -70,22 +84,35 @@ export const storedColumn = (
 ): OutputColumn => {
   const { exactUnits } = leaf
   if (!exactUnits) return outputColumn(place(sql), leaf)
-  return { sql: place(exactUnits.raw), rule: 'JSON', places: place(exactUnits.places) }
+  return {
+    sql: place(exactUnits.raw),
+    rule: 'JSON',
+    places: place(exactUnits.places),
+    isText: false,
+  }
 }
+
+/** Columns of one text at most: further copies in a record share them. */
+const MAX_COPIES = 32
 
 /** The shape of a record with the names and the nesting of the query. Names are GraphQL names, so they need no escape. */
 export const createRecordLayout = (
   fields: readonly Field[],
   output: (field: ValueField) => OutputColumn,
 ): RecordLayout => {
-  const columns = new Map<string, number>()
+  const columns: string[] = []
+  const known = new Map<string, number[]>()
   const literals: string[] = []
   const slots: RecordSlot[] = []
   let text = ''
-  const columnOf = (sql: string): number => {
-    const known = columns.get(sql) ?? columns.size
-    columns.set(sql, known)
-    return known
+  const columnOf = (sql: string, isText = false): number => {
+    const copies = known.get(sql) ?? []
+    const [first] = copies
+    if (first !== undefined && !isText) return first
+    if (copies.length < MAX_COPIES) copies.push(columns.push(sql) - 1)
+    else copies.push(copies.shift() ?? 0)
+    known.set(sql, copies)
+    return copies.at(-1) ?? 0
   }
   const write = (inner: readonly Field[]): void => {
     text += '{'
@@ -94,15 +121,20 @@ export const createRecordLayout = (
       if (field.kind === 'group' || field.kind === 'join') write(field.fields)
       else if (field.kind === 'typename') text += `"${field.name}"`
       else {
-        const { sql, rule, places } = output(field)
+        const { sql, rule, places, isText } = output(field)
         literals.push(text)
         text = ''
-        slots.push({ column: columnOf(sql), rule, places: places ? columnOf(places) : -1 })
+        slots.push({
+          column: columnOf(sql, isText),
+          rule,
+          places: places ? columnOf(places) : -1,
+          isText,
+        })
       }
     }
     text += '}'
   }
   write(fields)
   literals.push(text)
-  return { columns: [...columns.keys()], literals, slots }
+  return { columns, literals, slots }
 }

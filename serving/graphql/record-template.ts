@@ -13,6 +13,8 @@ export interface RecordFrame {
   readonly head: string
   readonly between: string
   readonly tail: string
+  /** Before all of it. The engine does not write it: it may be long. */
+  readonly header?: string
   /** In place of all of it where there is no record. */
   readonly empty: string
   /** Rewrites the JSON value that stands in `bytes` between `from` and `to`, to at most twice its size and two; returns where it ends. */
@@ -28,7 +30,7 @@ export interface RecordTemplate extends RowTemplate {
   readonly marked: readonly boolean[]
   /** Least bytes of a record: what stands around its values. */
   readonly rowBytes: number
-  /** How often the value that is written most often stands in a record. */
+  /** How often the text that stands in a record most often is written for one column of it. */
   readonly repeats: number
 }
 
@@ -42,12 +44,10 @@ export const createRecordTemplate = (
 ): RecordTemplate => {
   const marked: boolean[] = []
   const used = new Map<number, number>()
-  const value = (column: number, rule: string): string => {
-    used.set(column, (used.get(column) ?? 0) + 1)
-    return `\${${column}:${rule}}`
-  }
-  const parts = slots.map(({ column, rule, places }) => {
+  const value = (column: number, rule: string): string => `\${${column}:${rule}}`
+  const parts = slots.map(({ column, rule, places, isText }) => {
     const text = value(column, rule)
+    if (isText) used.set(column, (used.get(column) ?? 0) + 1)
     if (places === -1 && !cell) return text
     marked.push(places !== -1)
     return places === -1

@@ -102,6 +102,8 @@ export interface RewriteOptions {
   /** Of each marked value of a record in turn: it is an amount that is followed by its decimal places. */
   readonly marked: readonly boolean[]
   readonly cell?: RecordFrame['cell']
+  /** Stands before all of it. */
+  readonly header?: RecordFrame['header']
   readonly budget: AnswerBudget
   readonly signal: AbortSignal
 }
@@ -113,15 +115,17 @@ export interface RewriteOptions {
  */
 export const rewriteValues = async (
   from: Buffer,
-  { marked, cell, budget, signal }: RewriteOptions,
+  { marked, cell, header = '', budget, signal }: RewriteOptions,
 ): Promise<Buffer> => {
   if (marked.length === 0) {
-    budget.spend(from.length)
-    return from
+    budget.spend(header.length + from.length)
+    return header === '' ? from : Buffer.concat([Buffer.from(header), from])
   }
   const yieldIfDue = makeYieldIfDue()
-  const room = Math.min(from.length + SPARE_BYTES, Math.max(budget.left(), 0) + SPARE_BYTES)
+  const room = Math.min(header.length + from.length, Math.max(budget.left(), 0)) + SPARE_BYTES
   const copying: Copying = { from, at: 0, into: Buffer.allocUnsafe(room), to: 0 }
+  makeRoom(copying, header.length, budget)
+  copying.to += copying.into.write(header)
   let value = 0
   for (let count = 0; ; count++) {
     if (count % VALUES_PER_TURN === 0) {

@@ -141,7 +141,12 @@ const aliased = (aliases: number): RecordLayout => ({
   literals: Array.from({ length: aliases + 1 }, (_, i) =>
     i === 0 ? '{"a0":' : i === aliases ? '}' : `,"a${i}":`,
   ),
-  slots: Array.from({ length: aliases }, () => ({ column: 0, rule: 'JSON', places: -1 })),
+  slots: Array.from({ length: aliases }, () => ({
+    column: 0,
+    rule: 'JSON',
+    places: -1,
+    isText: true,
+  })),
 })
 
 test('the template of a record marks amounts, and counts what the engine cannot count', () => {
@@ -149,9 +154,9 @@ test('the template of a record marks amounts, and counts what the engine cannot 
     columns: ['raw', 'places', 'text'],
     literals: ['{"u":', ',"t":', ',"again":', '}'],
     slots: [
-      { column: 0, rule: 'JSON', places: 1 },
-      { column: 2, rule: 'JSON', places: -1 },
-      { column: 2, rule: 'Raw', places: -1 },
+      { column: 0, rule: 'JSON', places: 1, isText: false },
+      { column: 2, rule: 'JSON', places: -1, isText: true },
+      { column: 2, rule: 'Raw', places: -1, isText: true },
     ],
   }
   const { row, marked, repeats, rowBytes } = createRecordTemplate(shape, JSON_FRAME)

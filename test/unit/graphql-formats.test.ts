@@ -30,8 +30,8 @@ const writeTable = async (
   )
   const text = head + written.join(between) + tail
   const { signal } = new AbortController()
-  const { cell } = frame
-  const options = { marked, budget, signal, ...(cell && { cell }) }
+  const { cell, header } = frame
+  const options = { marked, budget, signal, cell, header }
   return (await rewriteValues(Buffer.from(text), options)).toString()
 }
 

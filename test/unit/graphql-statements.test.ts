@@ -151,7 +151,7 @@ const STATEMENTS: readonly (readonly [selection: string, sql: string])[] = [
   ],
   [
     '{ Item again: Item count }',
-    'SELECT c0, c1 FROM (SELECT item AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}',
+    'SELECT c0, c0, c1 FROM (SELECT item AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}',
   ],
   [
     '(orderBy: {descendingByField: "quantile"}) { Item quantile(of: Amount) }',

@@ -56,7 +56,8 @@ export const startReaderThread = (path: string): ReaderThread => {
     run: async (sql, format) => {
       const reply = await ask({ sql, format })
       if ('error' in reply) throw parseError(reply.error)
-      return Buffer.from(reply.bytes.buffer)
+      const { buffer, byteOffset, byteLength } = reply.bytes
+      return Buffer.from(buffer, byteOffset, byteLength)
     },
     close: async () => {
       closing = true

@@ -34,7 +34,7 @@ export const VerifyKyaAddress = Type.Object(
 export const KyaVerifiedAddress = namedObject('KyaVerifiedAddress', {
   address: Type.String(),
   risk: nullable(
-    Type.String({ description: 'Low, Medium, High or Severe; null while it is PENDING' }),
+    Type.String({ description: 'Low, Medium, High or Severe; null before it is COMPLETE' }),
   ),
   status: Type.Enum(['PENDING', 'COMPLETE', 'FAILED']),
   address_type: Type.String(),

@@ -83,7 +83,20 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
   const orgs = new Map<string, OrgUsage>()
   const dirty = new Map<string, { readonly orgId: string; readonly day: number }>()
   const listeners: ((orgId: string, requests: number) => void)[] = []
+  /** Start of the day when it was last looked for counts that serve no more. */
+  let sweptDay = 0
+  /** Counts of a limit alone are of use for a day: what is counted so has as many names as there are things to limit. */
+  const dropOldCounts = (): void => {
+    const today = nowMs() - (nowMs() % DAY_MS)
+    if (sweptDay === today) return
+    sweptDay = today
+    for (const [orgId, { days }] of orgs) {
+      const isOld = [...days.values()].every(({ day, lines }) => isOldCount(day, lines.size, today))
+      if (isOld) orgs.delete(orgId)
+    }
+  }
   const usageOf = (orgId: string): OrgUsage => {
+    dropOldCounts()
     const monthMs = monthStartMs(nowMs())
     const existing = orgs.get(orgId)
     if (existing?.monthMs === monthMs) return existing
@@ -124,9 +137,10 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
       if (day >= usage.monthMs) usage.milliUnits += milliUnits
     },
     applyRecord: ({ org_id, node: other, day, lines, requests }) => {
+      if (other === node || isOldCount(day, lines.length, nowMs())) return
       const usage = usageOf(org_id)
       // The last day of the month before still reports requests of a moment ago.
-      if (other === node || day < usage.monthMs - DAY_MS) return
+      if (day < usage.monthMs - DAY_MS) return
       const key = `${day}/${other}`
       const next: UsageByRoute = new Map()
       for (const { route, calls, milli_units } of lines) {
@@ -153,6 +167,10 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
     },
   }
 }
+
+/** Requests of a day that has been over for a day, without a charge. */
+const isOldCount = (day: number, charges: number, nowMs: number): boolean =>
+  charges === 0 && day < nowMs - 2 * DAY_MS
 
 const usageRecord = (
   orgId: string,

@@ -6,6 +6,8 @@ import { type Bin, type BinBook, MAX_LIQUIDITY_PER_BIN } from './liquidity-book.
 
 /** What is kept of the bins of a pool of Liquidity Book. */
 export interface BinEntry {
+  /** It has had too many bins: it is not quoted, and none is kept any more. */
+  isTooWide: boolean
   /** What the pool prices with beside its bins; null: it has none, or nothing of them is known. */
   bins: BinState | null
   /** Reserves by bin, empty ones left out. */
@@ -19,22 +21,24 @@ const MAX_BINS = 20_000
 
 /** Nothing known. */
 export const emptyBinEntry = (): BinEntry => ({
+  isTooWide: false,
   bins: null,
   reserves: new Map(),
   prices: new Map(),
 })
 
 /** Adds to what a bin holds. */
-export const addToBin = (
-  { reserves, prices }: BinEntry,
-  bin: number,
-  x: bigint,
-  y: bigint,
-): void => {
+export const addToBin = (entry: BinEntry, bin: number, x: bigint, y: bigint): void => {
+  const { reserves, prices, isTooWide } = entry
+  if (isTooWide) return
   const held = reserves.get(bin)
   const sums = { x: (held?.x ?? 0n) + x, y: (held?.y ?? 0n) + y }
   if (sums.x !== 0n || sums.y !== 0n) {
     reserves.set(bin, sums)
+    if (reserves.size <= MAX_BINS) return
+    entry.isTooWide = true
+    reserves.clear()
+    prices.clear()
     return
   }
   reserves.delete(bin)
@@ -77,10 +81,10 @@ export const binsOfRow = (stored: PoolStateRow): BinState | null =>
  * sums its last event states.
  */
 export const exactBook = (
-  { bins: state, reserves, prices }: BinEntry,
+  { bins: state, reserves, prices, isTooWide }: BinEntry,
   hasLiquidityLimit: boolean,
 ): Omit<BinBook, 'timeS'> | null => {
-  if (!state?.is_complete || reserves.size > MAX_BINS || reserves.size === 0) return null
+  if (!state?.is_complete || isTooWide || reserves.size === 0) return null
   const { bin_step: binStep, active_bin: activeBin } = state
   const terms = feeTermsOf(state.fee_terms)
   if (binStep === null || activeBin === null || terms === undefined) return null

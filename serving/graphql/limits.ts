@@ -24,8 +24,6 @@ export interface QueryLimits {
   readonly maxText: number
   /** Characters of one statement, without the template of its records. */
   readonly maxSql: number
-  /** Characters of the template of a record, which has the names of the query; the engine reads 4 MiB at most. */
-  readonly maxRecordText: number
   readonly timeoutMs: number
   /** Cube selections of one request that run at the same time. */
   readonly concurrency: number
@@ -46,7 +44,6 @@ export const QUERY_LIMITS: QueryLimits = {
   maxExpression: 1_000,
   maxText: 4_000,
   maxSql: 200_000,
-  maxRecordText: 1_000_000,
   timeoutMs: 30_000,
   concurrency: 4,
 }

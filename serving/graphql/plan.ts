@@ -88,7 +88,7 @@ const isShallowValue = (value: unknown, levels: number): boolean => {
 /** The statements of a plan are made once before any of them runs: one that is too long is refused with nothing done. */
 const validateStatementSize = (
   selection: CubeSelection,
-  { maxSql, maxRecordText }: QueryLimits,
+  { maxSql }: QueryLimits,
   work: PlanningBudget,
 ): void => {
   const { sql, params = {}, shape } = compileQuery(selection, 0)
@@ -96,10 +96,6 @@ const validateStatementSize = (
   work.spend(stepsOfText(sql.length + row.length) + Object.keys(params).length)
   if (sql.length > maxSql)
     throw new PlanningTooExpensive(`A statement of the query has more than ${maxSql} characters`)
-  if (row.length > maxRecordText)
-    throw new PlanningTooExpensive(
-      `A record of the query has more than ${maxRecordText} characters of names`,
-    )
 }
 
 /** Work that can stop between two of its stages. */

@@ -1,4 +1,5 @@
 import type { Leaf } from '../../schemas/cubes/types.ts'
+import { PlanningTooExpensive } from './planning-budget.ts'
 import type { Field, ValueField } from './selection.ts'
 
 /** How the engine writes a value into a record: as JSON, or a text that is JSON already. Source: ClickHouse, "Format Template". */
@@ -11,6 +12,8 @@ export interface OutputColumn {
   readonly places?: string
   /** Of any length: each copy in a record is a column of its own, so that the engine counts its bytes as often as it writes them. */
   readonly isText: boolean
+  /** SQL of further copies of a text: of a type whose bytes the engine counts, since columns with a dictionary count one for each row. */
+  readonly copySql?: string
 }
 
 /** Text around the values of a record, and which columns they are. */
@@ -39,7 +42,7 @@ export const selectList = ({ columns }: Pick<RecordLayout, 'columns'>): string =
 /** SQL that the engine prints as a value of its type: seconds of a time, because no chain of ours has finer block times. */
 const PRINTED: Readonly<Partial<Record<Leaf['type'], (sql: string) => string>>> = {
   Boolean: (sql) => `toBool(${sql})`,
-  DateTime: (sql) => `toDateTime(${sql}, 'UTC')`,
+  DateTime: (sql) => `toDateTime64(${sql}, 0, 'UTC')`,
   Date: (sql) => `toDate(${sql})`,
 }
 
@@ -57,6 +60,7 @@ export const outputColumn = (sql: string, { type }: Pick<Leaf, 'type'>): OutputC
   sql: PRINTED[type]?.(sql) ?? sql,
   rule: 'JSON',
   isText: !SHORT_TYPES.has(type),
+  ...(type === 'String' && { copySql: `CAST(${sql}, 'Nullable(String)')` }),
 })
 
 /** A list that stands alone in a list, or null for an empty list around it. */
@@ -92,10 +96,16 @@ export const storedColumn = (
   }
 }
 
+/** Characters of the names of one record: they stand in its template, and in every row of the answer. */
+const MAX_RECORD_NAMES = 500_000
+
 /** Columns of one text at most: further copies in a record share them. */
 const MAX_COPIES = 32
 
-/** The shape of a record with the names and the nesting of the query. Names are GraphQL names, so they need no escape. */
+/**
+ * The shape of a record with the names and the nesting of the query. Names are GraphQL names, so they need no escape. Throws
+ * `PlanningTooExpensive` where they are too long together: fragments repeat them.
+ */
 export const createRecordLayout = (
   fields: readonly Field[],
   output: (field: ValueField) => OutputColumn,
@@ -104,30 +114,38 @@ export const createRecordLayout = (
   const known = new Map<string, number[]>()
   const literals: string[] = []
   const slots: RecordSlot[] = []
-  let text = ''
-  const columnOf = (sql: string, isText = false): number => {
+  let [text, size] = ['', 0]
+  const columnOf = ({ sql, isText, copySql = sql }: OutputColumn): number => {
     const copies = known.get(sql) ?? []
     const [first] = copies
     if (first !== undefined && !isText) return first
-    if (copies.length < MAX_COPIES) copies.push(columns.push(sql) - 1)
+    if (copies.length < MAX_COPIES)
+      copies.push(columns.push(first === undefined ? sql : copySql) - 1)
     else copies.push(copies.shift() ?? 0)
     known.set(sql, copies)
     return copies.at(-1) ?? 0
   }
   const write = (inner: readonly Field[]): void => {
     text += '{'
+    size += 2
     for (const [index, field] of inner.entries()) {
       text += `${index > 0 ? ',' : ''}"${field.key}":`
+      size += field.key.length + 4
+      if (size > MAX_RECORD_NAMES)
+        throw new PlanningTooExpensive(
+          `A record of the query has more than ${MAX_RECORD_NAMES} characters of names`,
+        )
       if (field.kind === 'group' || field.kind === 'join') write(field.fields)
       else if (field.kind === 'typename') text += `"${field.name}"`
       else {
-        const { sql, rule, places, isText } = output(field)
+        const column = output(field)
+        const { rule, places, isText } = column
         literals.push(text)
         text = ''
         slots.push({
-          column: columnOf(sql, isText),
+          column: columnOf(column),
           rule,
-          places: places ? columnOf(places) : -1,
+          places: places ? columnOf({ sql: places, rule, isText: false }) : -1,
           isText,
         })
       }

@@ -85,12 +85,13 @@ export interface PoolBinRow {
   readonly version: string
 }
 
-/** Bins of pools whose state is known, one row each; retracted moves count as nothing but their versions. */
+/**
+ * Bins of pools whose state is known, one row each; retracted moves count as nothing but their versions. A row is stored for every bin of
+ * every swap: `FINAL` sums them in the order in which they are stored, without a group for each.
+ */
 export const poolBinsQuery = (chain: string, limit: number): Query => ({
-  sql: `SELECT pool, bin, toString(sum(x)) AS x, toString(sum(y)) AS y, toString(max(version)) AS version FROM (
-  SELECT pool_address AS pool, bin, max(max(_ver)) OVER (PARTITION BY pool_address) AS version, argMax(_del, _ver) AS is_gone,
-    if(is_gone = 1, toInt256(0), argMax(x_change, _ver)) AS x, if(is_gone = 1, toInt256(0), argMax(y_change, _ver)) AS y
-  FROM ${chain}_dex_pool_bins GROUP BY pool_address, block_slot, tx_index, event_index, bin)
-GROUP BY pool, bin LIMIT {limit:UInt32}`,
+  sql: `SELECT pool, bin, toString(bin_x) AS x, toString(bin_y) AS y, toString(newest) AS version
+FROM (SELECT pool_address AS pool, bin, sum(x_change) AS bin_x, sum(y_change) AS bin_y FROM ${chain}_dex_pool_bins FINAL GROUP BY pool, bin LIMIT {limit:UInt32}) AS held
+LEFT ANY JOIN (SELECT pool_address AS pool, max(_ver) AS newest FROM ${chain}_dex_pool_bins GROUP BY pool) AS moved USING pool`,
   params: { limit },
 })

@@ -141,11 +141,22 @@ export type Screening =
 const failureOf = (screening: Exclude<Screening, { readonly outcome: 'done' }>): string =>
   screening.outcome === 'error' ? 'internal' : screening.reason
 
-/** How long an outcome is waited over. */
-const maxWaitMs = (screening: Screening): number =>
-  screening.outcome === 'not found' && screening.reason !== 'tx_not_found'
-    ? MISMATCH_WAIT_MS
-    : MAX_WAIT_MS
+/** What a pending record keeps of a transaction that is there, while the transfer is not. */
+interface Mismatch {
+  /** When that was first found, epoch ms. */
+  readonly mismatchSinceMs: number
+}
+
+/** The mismatch of an earlier screening, or of this one; undefined where an outcome is not one. */
+const mismatchOf = (
+  { status, result }: RiskAssessment,
+  screening: Screening,
+  nowMs: number,
+): Mismatch | undefined => {
+  if (screening.outcome !== 'not found' || screening.reason === 'tx_not_found') return undefined
+  const known = status === 'PENDING' && result !== null ? (JSON.parse(result) as Mismatch) : null
+  return known ?? { mismatchSinceMs: nowMs }
+}
 
 /** Reasons of a failure that a repeated request may change: they stand after some time of tries. */
 const REPEATABLE: readonly unknown[] = [
@@ -190,7 +201,7 @@ const storedLevel = ({ status, result }: RiskAssessment): RiskLevel | undefined 
 /**
  * The record after a screening that began with labels of version `labelsVersion`: finished, failed, or waiting for its transaction
  * or for the end of an unexpected error, for up to half an hour since it was asked for, errors with pauses that grow; for two minutes
- * where the transaction is there and the transfer is not. A result that lacks money which is not summed yet is due when that is. A finished record that cannot be screened any more keeps its result, and is due again after its period.
+ * since the transaction was first found without the transfer. A result that lacks money which is not summed yet is due when that is. A finished record that cannot be screened any more keeps its result, and is due again after its period.
  */
 export const afterScreening = (
   record: RiskAssessment,
@@ -216,13 +227,16 @@ export const afterScreening = (
   }
   // Since the registration or its repeat: what is pending is not changed otherwise.
   const waitedMs = nowMs - record.updated_at
+  const mismatch = mismatchOf(record, screening, nowMs)
   const isOver =
     screening.outcome === 'failed' ||
     record.status !== 'PENDING' ||
-    waitedMs >= maxWaitMs(screening)
+    waitedMs >= MAX_WAIT_MS ||
+    (mismatch !== undefined && nowMs - mismatch.mismatchSinceMs >= MISMATCH_WAIT_MS)
   if (!isOver) {
     const pauseMs = screening.outcome === 'error' ? Math.max(RECHECK_MS, waitedMs) : RECHECK_MS
-    return { ...record, next_at: nowMs + pauseMs }
+    const result = mismatch ? JSON.stringify(mismatch) : record.result
+    return { ...record, result, next_at: nowMs + pauseMs }
   }
   const reason = failureOf(screening)
   return { ...changed, status: 'FAILED', result: JSON.stringify({ reason }), next_at: 0 }

@@ -218,3 +218,28 @@ test('writing a large response yields to other work, and ends when the client di
   left.abort(new Error('left'))
   await assert.rejects(written, /left/)
 })
+
+test('copies of a text are columns of their own, so that the engine counts what it writes; numbers are read once', () => {
+  const { columns, slots } = compiled(
+    'DEXTrades { a: Transaction { Hash } b: Transaction { Hash } c: Block { Slot } d: Block { Slot } }',
+  ).shape
+  assert.deepEqual(columns, ['tx_hash', "CAST(tx_hash, 'Nullable(String)')", 'block_slot'])
+  assert.deepEqual(
+    slots.map(({ column }) => column),
+    [0, 1, 2, 2],
+  )
+  const many = Array.from({ length: 70 }, (_, index) => `a${index}: Transaction { Hash }`).join(' ')
+  const { shape } = compiled(`DEXTrades { ${many} }`)
+  assert.equal(shape.columns.length, 32)
+  assert.equal(createRecordTemplate(shape, JSON_FRAME).repeats, 3)
+})
+
+test('names that fragments repeat in a record are refused in planning, before a text is made of them', () => {
+  const name = 'n'.repeat(50_000)
+  const spreads = Array.from({ length: 11 }, (_, index) => `b${index}: Block { ...F }`).join(' ')
+  const query = `{ EVM(network: eth) { DEXTrades { ${spreads} } } } fragment F on DEXTradesBlockRecord { ${name}: Slot }`
+  assert.throws(() => planner({ query }), {
+    name: 'PlanningTooExpensive',
+    message: /more than 500000 characters of names/,
+  })
+})

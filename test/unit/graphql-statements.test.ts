@@ -29,7 +29,7 @@ const AGGREGATES: readonly (readonly [fields: string, columns: string, printed?:
     'minOrNullIf(raw / pow(10, places), n > {3:Int64}) AS c0',
   ],
   ['max(of: Item)', 'maxOrNull(item) AS c0'],
-  ['min(of: Time)', 'minOrNull(at) AS c0', "toDateTime(c0, 'UTC')"],
+  ['min(of: Time)', 'minOrNull(at) AS c0', "toDateTime64(c0, 0, 'UTC')"],
   ['quantile(of: Amount)', 'quantileExactInclusiveOrNull({0.5:Float64})(toFloat64(amount)) AS c0'],
   [
     'quantile(of: Amount, level: 0.9, if: {Count: {gt: 3}})',
@@ -63,23 +63,23 @@ const STATEMENTS: readonly (readonly [selection: string, sql: string])[] = [
   ],
   [
     '{ Time(interval: {in: hours, count: 2}) count }',
-    "SELECT toDateTime(c0, 'UTC'), c1 FROM (SELECT toDateTime64(toStartOfInterval(at, toIntervalHour({2:UInt32})), 0, 'UTC') AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+    "SELECT toDateTime64(c0, 0, 'UTC'), c1 FROM (SELECT toDateTime64(toStartOfInterval(at, toIntervalHour({2:UInt32})), 0, 'UTC') AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
     '{ Time(interval: {in: months, count: 1}) count }',
-    "SELECT toDateTime(c0, 'UTC'), c1 FROM (SELECT toDateTime64(toStartOfInterval(at, toIntervalMonth({1:UInt32})), 0, 'UTC') AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+    "SELECT toDateTime64(c0, 0, 'UTC'), c1 FROM (SELECT toDateTime64(toStartOfInterval(at, toIntervalMonth({1:UInt32})), 0, 'UTC') AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
     '{ Time(interval: {in: quarters, count: 1}) count }',
-    "SELECT toDateTime(c0, 'UTC'), c1 FROM (SELECT toDateTime64(toStartOfInterval(at, toIntervalQuarter({1:UInt32})), 0, 'UTC') AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+    "SELECT toDateTime64(c0, 0, 'UTC'), c1 FROM (SELECT toDateTime64(toStartOfInterval(at, toIntervalQuarter({1:UInt32})), 0, 'UTC') AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
     '{ Time(interval: {in: days, timezone: "America/New_York"}) count }',
-    "SELECT toDateTime(c0, 'UTC'), c1 FROM (SELECT toTimeZone(toDateTime64(toStartOfInterval(at, toIntervalDay({1:UInt32}), {America/New_York:String}), 0, {America/New_York:String}), 'UTC') AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+    "SELECT toDateTime64(c0, 0, 'UTC'), c1 FROM (SELECT toTimeZone(toDateTime64(toStartOfInterval(at, toIntervalDay({1:UInt32}), {America/New_York:String}), 0, {America/New_York:String}), 'UTC') AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
     '{ Time(interval: {in: days, timezone: "utc"}) }',
-    "SELECT toDateTime(c0, 'UTC') FROM (SELECT toDateTime64(toStartOfInterval(at, toIntervalDay({1:UInt32})), 0, 'UTC') AS c0, maxOrNull(at) AS c1 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c1 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+    "SELECT toDateTime64(c0, 0, 'UTC') FROM (SELECT toDateTime64(toStartOfInterval(at, toIntervalDay({1:UInt32})), 0, 'UTC') AS c0, maxOrNull(at) AS c1 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c1 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
     '(where: {Time: {since_relative: {hours_ago: 12}, before_relative: {months_ago: 1}}}) { Item }',
@@ -151,7 +151,7 @@ const STATEMENTS: readonly (readonly [selection: string, sql: string])[] = [
   ],
   [
     '{ Item again: Item count }',
-    'SELECT c0, c0, c1 FROM (SELECT item AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}',
+    "SELECT c0, CAST(c0, 'Nullable(String)'), c1 FROM (SELECT item AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
     '(orderBy: {descendingByField: "quantile"}) { Item quantile(of: Amount) }',
@@ -221,7 +221,7 @@ test('selectWhere compiles to numeric comparisons, joined by AND', () => {
 
 test('a value is printed by its type, and an amount from its base units', () => {
   const rows: readonly (readonly [field: string, columns: string])[] = [
-    ['Time', "toDateTime(at, 'UTC')"],
+    ['Time', "toDateTime64(at, 0, 'UTC')"],
     ['Day', 'toDate(toDate(at))'],
     ['Item', 'item'],
     ['Count', 'n'],
@@ -230,7 +230,7 @@ test('a value is printed by its type, and an amount from its base units', () => 
     ['Amount', 'raw, places'],
     ['Paid', 'toBool(paid)'],
     ['Tags', 'tags'],
-    ['max(of: Time)', "toDateTime(c0, 'UTC')"],
+    ['max(of: Time)', "toDateTime64(c0, 0, 'UTC')"],
     ['min(of: Day)', 'toDate(c0)'],
     ['max(of: Paid)', 'toBool(c0)'],
     ['max(of: Amount)', 'c0'],
@@ -241,7 +241,7 @@ test('a value is printed by its type, and an amount from its base units', () => 
     ['avg(of: Count)', 'c0'],
     ['quantile(of: Count)', 'c0'],
     ['calculate(expression: "1")', '{1:Float64}'],
-    ['Time(maximum: Count)', "toDateTime(c0, 'UTC')"],
+    ['Time(maximum: Count)', "toDateTime64(c0, 0, 'UTC')"],
     ['Amount(maximum: Count)', 'c0'],
   ]
   for (const [field, columns] of rows) {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { binFee, feeTermsOf, priceOfBin } from '../../core/prices/bin-math.ts'
 import type { DexPoolEvents, PoolState } from '../../schemas/wire.ts'
+import { addToBin, emptyBinEntry, exactBook } from '../../serving/dex/bin-entry.ts'
 import { quoteExactIn, quoteExactOut, spotPrice } from '../../serving/dex/pool.ts'
 import { createPoolBook, type PoolBook } from '../../serving/dex/pool-book.ts'
 import { chainVenues } from '../../serving/dex/quotable-protocols.ts'
@@ -129,6 +130,13 @@ test('a pool of which only some bins are known here is not quoted', () => {
   emptied.clear()
   for (const record of records.slice(-1)) emptied.accept(record)
   assert.equal(emptied.pool(PAIR.address, nowMs), null)
+})
+
+test('a pool with too many bins is not quoted, and its bins are not kept', () => {
+  const entry = emptyBinEntry()
+  for (let bin = 0; bin <= 20_001; bin += 1) addToBin(entry, bin, 1n, 0n)
+  assert.equal(entry.reserves.size, 0)
+  assert.equal(exactBook(entry, false), null)
 })
 
 test('the first swap tells the bin that a pool opened at', () => {

@@ -31,14 +31,18 @@ export interface PackedBin {
   readonly yRaw: bigint
 }
 
-/** A list of bins and that of their amounts, as words `bins` and `amounts` say; undefined where they do not fit to each other. */
+/** Bins of one event: a deposit into more takes more gas than a block has on any chain of these pools. */
+const MAX_EVENT_BINS = 2_000
+
+/** A list of bins and that of their amounts, as words `bins` and `amounts` say; undefined where they do not fit to each other, or are too long. */
 export const packedBins = (
   data: string,
   bins: number,
   amounts: number,
 ): readonly PackedBin[] | undefined => {
   const [ids, packed] = [listAt(data, bins), listAt(data, amounts)]
-  if (ids === undefined || ids.count !== packed?.count) return undefined
+  if (ids === undefined || ids.count !== packed?.count || ids.count > MAX_EVENT_BINS)
+    return undefined
   return Array.from({ length: ids.count }, (_, at) => {
     const [xRaw, yRaw] = packedAt(data, packed.first + at)
     return { bin: Number(wordAt(data, ids.first + at) & MAX_BIN), xRaw, yRaw }

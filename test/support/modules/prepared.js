@@ -1,11 +1,20 @@
+import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The repository, with a `/` at its end. */
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
+/** What prepares: its version and its settings. Others leave what it made untouched. */
+const MAKER = createHash('sha256')
+  .update(readFileSync(new URL('transform.js', import.meta.url)))
+  .update(readFileSync(new URL('prepare.ts', import.meta.url)))
+  .update(readFileSync(`${ROOT}node_modules/esbuild/package.json`))
+  .digest('hex')
+  .slice(0, 16)
+
 /** Where a test run keeps what it prepared; beneath the packages, because prepared packages import others from there. */
-export const PREPARED = `${ROOT}node_modules/.cache/sluice-tests/`
+export const PREPARED = `${ROOT}node_modules/.cache/sluice-tests/${MAKER}/`
 
 /** JSON: addresses of prepared packages by the name that they are imported with. */
 export const PACKAGES_FILE = `${PREPARED}packages.json`

@@ -129,8 +129,6 @@ const TEXT_READ_SETTINGS = {
   output_format_json_quote_decimals: 0,
   precise_float_parsing: 1,
   max_query_size: String(MAX_TEXT_STATEMENT),
-  // Rows that a join repeats count as often as they are written.
-  enable_lazy_columns_replication: 0,
 } as const
 
 /** Stands between the rows and what the engine says of them: neither JSON nor a template has this byte. */

@@ -2,12 +2,12 @@ import { type ChainRow, chainRow } from '../../schemas/chains.ts'
 import type { ChainExtra } from '../config/settings.ts'
 
 /** Address by which EVM interfaces also name the chain's native token. Source: Uniswap and Curve interfaces, EIP-7528. */
-const EVM_PLACEHOLDER = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
+export const EVM_NATIVE_PLACEHOLDER = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
 /** Addresses of a chain's native token itself, as tables hold addresses; the wrapped form is none of them. */
 const nativeAddresses = (chain: ChainRow): readonly string[] => [
   chain.nativeAddress,
-  ...(chain.vm === 'evm' ? [EVM_PLACEHOLDER] : []),
+  ...(chain.vm === 'evm' ? [EVM_NATIVE_PLACEHOLDER] : []),
   ...[chain.nativeTokenContract, chain.nativeTransferLogger].filter((one) => one !== undefined),
   ...(chain.otherNativeAddresses ?? []),
 ]

@@ -1,5 +1,6 @@
 import { ConfigError, type ConfigProblem } from '../../core/config/errors.ts'
 import type { ChainExtra } from '../../core/config/settings.ts'
+import { EVM_NATIVE_PLACEHOLDER } from '../../core/prices/native-token.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import { PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 
@@ -31,8 +32,7 @@ export interface ProtocolRegistry {
 
 /** How contracts name the chain's native token where a token is asked for. Sources: Uniswap/v4-core, curvefi. */
 const isNativePlaceholder = (token: string): boolean =>
-  token === '0x0000000000000000000000000000000000000000' ||
-  token === '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
+  token === '0x0000000000000000000000000000000000000000' || token === EVM_NATIVE_PLACEHOLDER
 
 const ROWS: readonly ProtocolRow[] = PROTOCOLS
 

@@ -81,6 +81,7 @@ export const buildSolanaSwap = async (
   requireBalance(tokenIn === WRAPPED_SOL ? wallet?.lamports : amountIn(held), quote.maxInRaw)
   const call = await venue.swap(swap, {
     pool: pool.data,
+    quoted: hop.pool,
     config: venue.config === null ? new Uint8Array() : (config?.data ?? new Uint8Array()),
   })
   const body = aroundSwap(venue, swap, call)

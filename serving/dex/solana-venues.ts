@@ -1,6 +1,7 @@
 import { base58Encode } from '../../core/base58.ts'
 import { Fault } from '../../core/errors.ts'
 import type { PROTOCOLS } from '../../schemas/protocols.ts'
+import type { Pool } from './pool.ts'
 import {
   ASSOCIATED_TOKEN_PROGRAM,
   accountsOf,
@@ -36,6 +37,8 @@ export interface VenueAccounts {
   readonly pool: Uint8Array
   /** Data of the program's own settings; empty where it needs none. */
   readonly config: Uint8Array
+  /** The pool as it was quoted; missing where its quote is not needed. */
+  readonly quoted?: Pool
 }
 
 /** How swaps over the pools of a program are said to it. */

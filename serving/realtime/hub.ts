@@ -59,6 +59,9 @@ interface PartitionState {
   part: number
 }
 
+/** A publication without its payload and its place. */
+type PublicationKind = Omit<Publication, 'payload' | 'address' | 'index'>
+
 type RecordPlace = Pick<LogRecord, 'topic' | 'partition' | 'offset'>
 
 interface PartitionInfo {
@@ -92,6 +95,8 @@ export class Hub {
   /** Subscriptions by the suffix of the topic that they are fed from. */
   readonly #subscriptionsBySuffix = new Map<string, number>()
   readonly #lists = new Map<string, { readonly channel: Channel; readonly joins: number }>()
+  /** Publications sent since the last flush, by family: counting each where it is sent takes as long as writing it. */
+  readonly #uncounted = new Map<string, number>()
   /** Subscriptions to candles by `chain/address`. */
   readonly #candleSubscriptions = new Map<string, number>()
   /** Subjects with a foreign publication among the refilled ones, by lane; null once live. */
@@ -184,6 +189,10 @@ export class Hub {
     const nowMs = this.#options.nowMs()
     for (const publication of this.#coalescer.due(nowMs)) this.#send(publication, 0)
     for (const batch of this.#batches.due(nowMs)) this.#sendBatch(batch)
+    for (const [family, sent] of this.#uncounted) {
+      this.#options.metrics.socketPublications.inc({ family }, sent)
+    }
+    this.#uncounted.clear()
   }
 
   join(subscriber: Subscriber, channel: Channel, options: JoinOptions): void {
@@ -210,7 +219,7 @@ export class Hub {
 
   /** Sends the elements of such a channel. */
   publishList({ row, subject }: Channel, payloads: readonly Payload[]): void {
-    this.#publish({ ...PLAIN_KIND, row, subject, payloads, retraction: false }, 0)
+    this.#publish({ ...PLAIN_KIND, row, subject, retraction: false }, payloads, 0)
   }
 
   /** See `Fanout.reconcile`. */
@@ -404,30 +413,23 @@ export class Hub {
   }
 
   #sendBatch({ row, subject, retraction, payloads }: Batch): void {
-    this.#publish({ ...PLAIN_KIND, row, subject, payloads, retraction }, 0)
+    this.#publish({ ...PLAIN_KIND, row, subject, retraction }, payloads, 0)
   }
 
   #send(publication: Publication, offset: number): void {
-    const { row, subject, retraction, pending, facet, bucketMs, payload } = publication
-    const payloads = [payload]
-    this.#publish({ row, subject, retraction, pending, facet, bucketMs, payloads }, offset)
+    this.#publish(publication, [publication.payload], offset)
   }
 
   #publish(
-    {
-      row,
-      subject,
-      payloads,
-      ...kind
-    }: Omit<Publication, 'payload' | 'address' | 'index'> & {
-      readonly payloads: readonly Payload[]
-    },
+    { row, subject, retraction, pending, facet, bucketMs }: PublicationKind,
+    payloads: readonly Payload[],
     offset: number,
   ): void {
     if (!this.#fanout.hasSubscribers(subject)) return
     const render = createRenderer({ row, payloads, offset }, this.#options.numbers)
-    const sent = this.#fanout.publish(subject, { ...kind, render, offset })
-    this.#options.metrics.socketPublications.inc({ family: row.prefix }, sent)
+    const outgoing = { render, offset, retraction, pending, facet, bucketMs }
+    const sent = this.#fanout.publish(subject, outgoing)
+    this.#uncounted.set(row.prefix, (this.#uncounted.get(row.prefix) ?? 0) + sent)
   }
 
   #isRecoverable({ recoverable }: ChannelRow, chain: string, address: string): boolean {
@@ -451,7 +453,7 @@ export class Hub {
       hasCandleSubscribers: (address: string) =>
         this.#candleSubscriptions.has(`${chain}/${address}`),
       isNeeded: (subject: string, row: ChannelRow, address: string) =>
-        this.#fanout.hasSubscribers(subject) || this.#isRecoverable(row, chain, address),
+        this.#isRecoverable(row, chain, address) || this.#fanout.hasSubscribers(subject),
     }
     this.#contexts.set(chain, context)
     return context

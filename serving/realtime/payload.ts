@@ -23,7 +23,25 @@ export const serializePayload = (
   payload: Payload,
   keys: PayloadKeys,
   format: PayloadFormat,
-): string => JSON.stringify(toJsonPayload(payload, keys, format))
+): string =>
+  JSON.stringify(
+    isWrittenAsIs(payload, keys, format) ? payload : toJsonPayload(payload, keys, format),
+  )
+
+/** True where every value of a payload is written as it is: most of them, and a copy takes longer than the look. */
+const isWrittenAsIs = (
+  payload: Payload,
+  keys: PayloadKeys,
+  { numbers, longNames }: PayloadFormat,
+): boolean => {
+  if (numbers === 'number' || longNames) return false
+  for (const name in payload) {
+    const value = payload[name]
+    if (value === undefined || typeof value === 'object') return false
+    if (value === '' && keys[name]?.required !== true) return false
+  }
+  return true
+}
 
 const toJsonPayload = (payload: Payload, keys: PayloadKeys, format: PayloadFormat): JsonPayload => {
   const out: JsonPayload = {}

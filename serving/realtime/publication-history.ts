@@ -107,13 +107,13 @@ export class HistoryBudget {
     this.#entryCount += 1
     this.#bytes += bytes
     this.#kept.push(history)
-    if (history.entries.length > this.limits.perSubject) this.#dropOldest(history, 1)
+    if (history.entries.length > this.limits.perSubject) this.#dropOldest(history)
     this.#evict(entry.atMs - this.limits.maxAgeMs)
   }
 
   /** Drops all entries of a subject; its lost position stays known for a while. */
   empty(history: SubjectHistory): void {
-    this.#dropOldest(history, history.entries.length)
+    this.#dropAll(history)
     this.#emptied.push(history)
     const oldest = this.#emptied.first
     if (oldest === null || this.#emptied.size <= this.limits.subjects) return
@@ -123,17 +123,28 @@ export class HistoryBudget {
 
   /** The subject is no longer held at all. */
   remove(history: SubjectHistory): void {
-    this.#dropOldest(history, history.entries.length)
+    this.#dropAll(history)
     SubjectQueue.remove(history)
   }
 
-  #dropOldest(history: SubjectHistory, count: number): void {
-    const dropped = history.entries.splice(0, count)
-    const bytes = dropped.reduce((sum, entry) => sum + entry.bytes, 0)
-    history.bytes -= bytes
-    this.#bytes -= bytes
-    this.#entryCount -= dropped.length
-    history.lostPosition = Math.max(history.lostPosition, dropped.at(-1)?.offset ?? 0)
+  #dropAll(history: SubjectHistory): void {
+    const { entries } = history
+    const last = entries.at(-1)
+    if (last === undefined) return
+    this.#bytes -= history.bytes
+    this.#entryCount -= entries.length
+    history.bytes = 0
+    history.lostPosition = Math.max(history.lostPosition, last.offset)
+    history.entries.length = 0
+  }
+
+  #dropOldest(history: SubjectHistory): void {
+    const dropped = history.entries.shift()
+    if (dropped === undefined) return
+    history.bytes -= dropped.bytes
+    this.#bytes -= dropped.bytes
+    this.#entryCount -= 1
+    history.lostPosition = Math.max(history.lostPosition, dropped.offset)
   }
 
   #evict(oldestMs: number): void {

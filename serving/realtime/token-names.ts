@@ -23,6 +23,8 @@ export const NAME_SUFFIXES: ReadonlySet<string> = new Set(
 /** Offsets at the end of a partition that are read for a name. Older tokens are in `tokens.processed`. */
 const MAX_OFFSETS_PER_LOOKUP = 500
 
+const NO_TOKENS: readonly string[] = []
+
 /** Names, symbols and decimals of tokens, by chain. */
 export class TokenNames {
   readonly #names = new LRUCache<string, TokenMetadata>(TOKEN_CACHE)
@@ -51,6 +53,7 @@ export class TokenNames {
 
   /** Tokens without a name that were asked for since the last call: those of one record. Each is given once. */
   takeMissing(): readonly string[] {
+    if (this.#missing.size === 0) return NO_TOKENS
     const missing = [...this.#missing.values()]
     this.#missing.clear()
     return missing

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../core/config/errors.ts'
 import { loadConfig, secretTexts } from '../core/config/load.ts'
 import { InvalidInput, Outage } from '../core/errors.ts'
+import { ListenError } from '../core/http/listening.ts'
 import { makeRedactor } from '../core/ops/redact.ts'
 import { InvalidOpsRequest } from '../core/ops/server.ts'
 import { printErrorLine, printLine } from '../core/ops/terminal.ts'
@@ -162,6 +163,7 @@ export const main = async (words: readonly string[]): Promise<number> => {
       error instanceof ConfigError ||
       error instanceof InvalidInput ||
       error instanceof InvalidOpsRequest ||
+      error instanceof ListenError ||
       error instanceof Outage ||
       error instanceof UsageError
     ) {

@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import type { Bus, HaltedLane } from '../../core/bus/contract.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import { secretTexts } from '../../core/config/load.ts'
+import { listenAt } from '../../core/http/listening.ts'
 import type { InFlightTracker } from '../../core/ops/in-flight.ts'
 import type { Metrics, Observation } from '../../core/ops/metrics.ts'
 import { makeRedactor } from '../../core/ops/redact.ts'
@@ -50,16 +51,10 @@ export const startOpsServer = async (deps: ServiceDeps, sources: OpsSources): Pr
   }
   const { opsHost: host, opsPort: port, opsToken: token } = config
   const log = deps.log.child({ part: 'ops' })
-  const ops = await openOpsServer({
-    host,
-    port,
-    token,
-    metrics,
-    checks,
-    handlers,
-    log,
-    scrub: makeRedactor(secretTexts(config)),
-  })
+  const scrub = makeRedactor(secretTexts(config))
+  const ops = await listenAt({ setting: 'OPS_PORT', host, port }, () =>
+    openOpsServer({ host, port, token, metrics, checks, handlers, log, scrub }),
+  )
   ownPorts.add(Number(new URL(ops.url).port))
   lifecycle.add({ name: 'ops', stop: () => ops.stop() })
   if (opsPath !== undefined) {

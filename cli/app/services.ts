@@ -4,6 +4,7 @@ import { flashblocksUrl } from '../../core/config/flashblocks-settings.ts'
 import type { ChainExtra, Config } from '../../core/config/settings.ts'
 import { readTlsFiles } from '../../core/config/tls-files.ts'
 import { Fault } from '../../core/errors.ts'
+import { listenAt } from '../../core/http/listening.ts'
 import { toUrlHost } from '../../core/http/network-address.ts'
 import type { Lifecycle } from '../../core/ops/lifecycle.ts'
 import type { Logger } from '../../core/ops/logger.ts'
@@ -227,7 +228,10 @@ export const startServing = async (
     plugins: [graphqlPlugin(shared, engine), oauthPlugin({ organizations, meter, metrics, log })],
   })
   lifecycle.add({ name: 'http', stop: () => server.close() })
-  await server.listen({ host: config.host, port: config.port })
+  const { host } = config
+  await listenAt({ setting: 'PORT', host, port: config.port }, () =>
+    server.listen({ host, port: config.port }),
+  )
   const port = portOf(server)
   ownPorts.add(port)
   Object.assign(urls, publicUrls(config, port, port + 1))
@@ -371,7 +375,9 @@ const startAdmin = async (
   const server = await createAdminServer(deps)
   lifecycle.add({ name: 'admin', stop: () => server.close() })
   const wanted = adminPort === 0 && port !== 0 ? port + 2 : adminPort
-  await server.listen({ host, port: wanted })
+  await listenAt({ setting: 'ADMIN_PORT', host, port: wanted }, () =>
+    server.listen({ host, port: wanted }),
+  )
   const bound = portOf(server)
   ownPorts.add(bound)
   return `${deps.tls ? 'https' : 'http'}://${toUrlHost(host)}:${bound}${ADMIN_PATH}`

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { ListenError, listenAt } from '../../core/http/listening.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { retry } from '../../core/retry.ts'
 import type { SocketEvents, SocketOptions, SocketServer } from './socket.ts'
@@ -11,11 +12,9 @@ export type Transport = 'uws' | 'ws'
 /** The kernel holds a port for a minute after its last connections, and uWebSockets.js does not bind over that. */
 const PORT_RETRY_MS = 65_000
 const PORT_RETRY_INTERVAL_MS = 500
+const PORT_IN_USE = 'another server answers there; choose another port'
 
-/** Another process answers on the port. */
-class PortInUse extends Error {}
-
-/** Listens with the asked library. Throws where its binary is missing, or where the port is taken. */
+/** Listens with the asked library. Throws where its binary is missing, `ListenError` where the port is taken. */
 export const startSocketServer = async <Context>(
   deps: { readonly transport: Transport | undefined; readonly log: Logger },
   options: SocketOptions,
@@ -23,23 +22,20 @@ export const startSocketServer = async <Context>(
 ): Promise<SocketServer> => {
   const { transport, log } = deps
   const uws = transport === 'ws' ? undefined : await loadUwsIfAvailable(transport, log)
-  if (uws === undefined) return serveWs(options, events)
+  const { host, port } = options
+  const place = { setting: 'streams, one above PORT', host, port }
+  if (uws === undefined) return listenAt(place, () => serveWs(options, events))
   const serve = async (): Promise<SocketServer> => {
-    try {
-      return await serveUws(uws, options, events)
-    } catch (error) {
-      const { host, port } = options
-      if (await isPortOpen(host, port)) {
-        throw new PortInUse(`another process listens on ${host}:${port}`, { cause: error })
-      }
-      throw error
-    }
+    // Listening would succeed beside another server of the library: the kernel then spreads connections over both.
+    if (port !== 0 && (await isPortOpen(host, port)))
+      throw new ListenError(place, undefined, PORT_IN_USE)
+    return serveUws(uws, options, events)
   }
   return retry(serve, {
     firstMs: PORT_RETRY_INTERVAL_MS,
     maxMs: PORT_RETRY_INTERVAL_MS,
     tries: PORT_RETRY_MS / PORT_RETRY_INTERVAL_MS,
-    again: (error) => !(error instanceof PortInUse),
+    again: (error) => !(error instanceof ListenError),
     onRetry: (error, attempt) => {
       if (attempt === 1) log.warn({ err: error }, 'WebSocket port in use, retrying for one minute')
     },

@@ -72,7 +72,10 @@ const noteStatements = (store: Warehouse) => {
   const statementsOf = async (request: () => Promise<unknown>): Promise<Waves> => {
     noted.waves = []
     await request()
-    return noted.waves
+    // What is measured later is noted elsewhere.
+    const { waves } = noted
+    noted.waves = []
+    return waves
   }
   return { warehouse, statementsOf }
 }

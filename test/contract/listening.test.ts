@@ -28,7 +28,7 @@ const takePort = async (): Promise<number> => {
   return listen(server, 0)
 }
 
-test('a port that is taken is told with its setting', async () => {
+test('the error of a port in use names its setting', async () => {
   const port = await takePort()
   const place = { setting: 'OPS_PORT', host: HOST, port }
   await assert.rejects(
@@ -39,7 +39,7 @@ test('a port that is taken is told with its setting', async () => {
   )
 })
 
-test('a host that the machine does not have is told, and other errors stay as they are', async () => {
+test('an address that the machine does not have is a listen error, and other errors stay as they are', async () => {
   // 192.0.2.0/24 is for documentation. Source: RFC 5737.
   const place = { setting: 'HOST', host: '192.0.2.1', port: 0 }
   const listenElsewhere = () =>

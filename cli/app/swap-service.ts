@@ -1,4 +1,5 @@
 import { chainRow, type Vm } from '../../schemas/chains.ts'
+import { openAccountPools } from '../../serving/dex/account-pools.ts'
 import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
 import { createEvmAccountReader } from '../../serving/dex/evm-account.ts'
 import { followPoolsWhenReadable } from '../../serving/dex/follow-pools.ts'
@@ -24,14 +25,18 @@ type SwapServiceDeps = Pick<ServiceDeps, 'config' | 'chains' | 'metrics' | 'log'
 /** Quotes and routes over REST, and the states of pools behind them; the topics and tables must exist. */
 export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly RoutePlugin[] => {
   const { chains, freshness, metrics, nowMs } = deps
+  const log = deps.log.child({ role: 'serve' })
+  const markets = startMarkets(deps, parts)
+  const solana = openReaders(deps, 'svm', createSolanaReader)
   const swaps = {
     chains,
     freshness,
     nowMs,
     searches: createSearchTurns(),
-    markets: startMarkets(deps, parts),
+    markets,
     accounts: openReaders(deps, 'evm', createEvmAccountReader),
-    solana: openReaders(deps, 'svm', createSolanaReader),
+    solana,
+    accountPools: openAccountPools(markets, solana, { nowMs, log }),
     symbols: createSymbolReader(parts.warehouse, metrics),
     hasPool: createPoolLookup(parts.warehouse, metrics),
   }
@@ -43,13 +48,17 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
 
 /** States of the pools that swaps are quoted from, chain by chain. */
 const startMarkets = (
-  { config, chains, lifecycle, metrics, log }: SwapServiceDeps,
+  { config, chains, lifecycle, metrics, log, nodeReads }: SwapServiceDeps,
   { bus, codec, ...parts }: Infra,
 ): ReadonlyMap<string, ChainMarket> => {
   const warehouse = countRejectedReads(parts.warehouse, metrics, 'pools')
   const markets = new Map<string, ChainMarket>()
   for (const chain of chains) {
-    const market = createChainMarket(chain, config.chainExtra[chain])
+    const market = createChainMarket(
+      chain,
+      config.chainExtra[chain],
+      nodeReads.of(chain) !== undefined,
+    )
     if (market === undefined) continue
     const { pools, progress, venues } = market
     const protocols = [...venues.quotable]

@@ -83,6 +83,20 @@ export const PRIORITY_FEE = Type.Optional(
     description: 'Solana: lamports for the whole transaction, or SOL if it has a point',
   }),
 )
+/** What is paid to Jito's validators. */
+const TIP_FEE = Type.Optional(
+  Type.String({
+    maxLength: 32,
+    description:
+      "Solana: lamports to one of Jito's tip accounts, or SOL if it has a point; at least 1000 lamports",
+  }),
+)
+const IS_ANTI_MEV = Type.Optional(
+  Type.Boolean({
+    description:
+      'Solana: adds a tip of 1000 lamports where tipFee names none, which alone protects from nothing; EVM: not offered, true answers 501',
+  }),
+)
 /** A slippage that a request may name. */
 export const slippage = (byDefault: number) =>
   Type.Optional(
@@ -153,7 +167,7 @@ export const SwapRouteInput = namedObject('SwapRouteInput', {
     Type.String({ maxLength: 128, description: 'Who gets what is bought; default: userAddress' }),
   ),
   priorityFee: PRIORITY_FEE,
-  tipFee: Type.Optional(Type.String({ maxLength: 32, description: 'Not offered yet' })),
+  tipFee: TIP_FEE,
   permit: Type.Optional(
     Type.String({
       maxLength: 4_096,
@@ -173,7 +187,7 @@ export const SwapRouteInput = namedObject('SwapRouteInput', {
       ['universal'],
     ),
   ),
-  isAntiMev: Type.Optional(Type.Boolean({ description: 'Not offered yet' })),
+  isAntiMev: IS_ANTI_MEV,
   deadline: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -275,6 +289,8 @@ export const SwapInput = namedObject('SwapInput', {
   inputMint: Type.Optional(TOKEN('Token that is sold; default: the other token of the pool')),
   outputMint: Type.Optional(TOKEN('Token that is bought; default: the other token of the pool')),
   priorityFee: PRIORITY_FEE,
+  tipFee: TIP_FEE,
+  isAntiMev: IS_ANTI_MEV,
 })
 
 /** The transaction of a swap over one pool. */

@@ -3,6 +3,7 @@ import type { SolanaAccount } from './solana-node.ts'
 
 /** What is known of a pool before its account is read. */
 export interface AccountPoolHead {
+  readonly kind: Pool['kind']
   readonly address: string
   /** Row of `schemas/protocols.ts`. */
   readonly protocol: string
@@ -11,12 +12,10 @@ export interface AccountPoolHead {
   readonly tvlUsd: number | null
 }
 
-/** The chain at the moment of a reading. */
-export interface ReadingMoment {
-  /** Slot of the node that the accounts are of. */
-  readonly slot: number
-  /** Its clock, seconds since 1970. */
-  readonly timeS: number
+/** An account that was asked for; undefined: there is none. */
+export interface FoundAccount {
+  readonly address: string
+  readonly account: SolanaAccount | undefined
 }
 
 /**
@@ -29,10 +28,5 @@ export interface AccountPoolFamily {
   /** Further accounts that a quote needs, from the data of the pool's account; at most 16. */
   accounts(address: string, pool: Uint8Array): Promise<readonly string[]>
   /** The pool; `found` are the accounts of `accounts`, in their order. null: no quote of it would be exact. */
-  pool(
-    head: AccountPoolHead,
-    pool: Uint8Array,
-    found: readonly { readonly address: string; readonly account: SolanaAccount | undefined }[],
-    moment: ReadingMoment,
-  ): Pool | null
+  pool(head: AccountPoolHead, pool: Uint8Array, found: readonly FoundAccount[]): Pool | null
 }

@@ -34,16 +34,17 @@ export interface ChainMarket {
 const MIN_TVL_USD = 1_000
 const POOLS_PER_PAIR = 8
 
-/** An empty market of a chain; undefined for ids that name none. */
+/** An empty market of a chain; undefined for ids that name none. `readsAccounts`: the chain has a node that tells the accounts of pools. */
 export const createChainMarket = (
   chainId: string,
   extra: ChainExtra | undefined,
+  readsAccounts = false,
 ): ChainMarket | undefined => {
   const chain = chainRow(chainId)
   if (chain === undefined) return undefined
   const quotes = [...(extra?.replace ? [] : chain.quotes), ...(extra?.quotes ?? [])]
   const own = extra?.replace ? undefined : chain.wrappedNative
-  const venues = chainVenues(chainId, extra)
+  const venues = chainVenues(chainId, extra, readsAccounts)
   return {
     chain,
     venues,

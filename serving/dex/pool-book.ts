@@ -1,5 +1,6 @@
 import type { DexPoolEvents } from '../../schemas/wire.ts'
 import type { PoolBinRow, PoolStateRow, PoolTickRow } from '../queries/pool-states.ts'
+import type { AccountPoolHead } from './account-pool.ts'
 import { addToBin } from './bin-entry.ts'
 import type { Pool } from './pool.ts'
 import {
@@ -11,7 +12,7 @@ import {
   type PoolEntry,
 } from './pool-entry.ts'
 import { createPairIndex, type GraphLimits, type PoolGraph } from './pool-graph.ts'
-import { type ChainVenues, pricingOf } from './quotable-protocols.ts'
+import { type ChainVenues, isReadFromAccounts, pricingOf } from './quotable-protocols.ts'
 
 /** Exact states of a chain's pools. Synchronous: a search sees one moment of all of them. */
 export interface PoolBook {
@@ -29,6 +30,12 @@ export interface PoolBook {
   graph(nowMs: number): PoolGraph
   /** A pool whose state is exact now; null: known and not exact. */
   pool(address: string, nowMs: number): Pool | null | undefined
+  /** Pools between two tokens that are priced by their accounts, as far as none of what those said is good now. */
+  unread(token: string, other: string, nowMs: number): readonly AccountPoolHead[]
+  /** The same for one pool; undefined: it is none, or its accounts need not be read. */
+  unreadPool(address: string, nowMs: number): AccountPoolHead | undefined
+  /** What the accounts of such a pool said, and until when it is good; null: nothing that is exact. */
+  keepRead(address: string, pool: Pool | null, untilMs: number): void
   /** Decimals of a token, null where they are not known. */
   decimals(token: string): number | null
   readonly size: number
@@ -38,6 +45,15 @@ export interface PoolBook {
 export const MAX_POOLS = 20_000
 /** What is forgotten at once, so that it is not done for every new pool. */
 const PRUNED_SHARE = 0.1
+
+const unreadHead = (entry: PoolEntry | undefined, nowMs: number): AccountPoolHead | undefined => {
+  if (entry === undefined) return undefined
+  const { address, row, tokens, tvlUsd, read } = entry
+  const kind = pricingOf(row)
+  if (kind === undefined || !isReadFromAccounts(row)) return undefined
+  if (read !== undefined && nowMs < read.untilMs) return undefined
+  return { kind, address, protocol: row.id, tokens, tvlUsd }
+}
 
 /** An empty book. Pools of a protocol that is not quotable, or whose factory is not listed, are not kept. */
 export const createPoolBook = (
@@ -51,7 +67,7 @@ export const createPoolBook = (
 
   const rowOf = (protocol: string, factory: string) => {
     const row = venues.ofFactory(factory)
-    return row?.id === protocol && pricingOf(row) !== undefined ? row : undefined
+    return row?.id === protocol && venues.quotable.has(row.id) ? row : undefined
   }
 
   const keep = (entry: PoolEntry): void => {
@@ -124,6 +140,13 @@ export const createPoolBook = (
     },
     graph: (nowMs) => index.graph((entry) => exactPool(entry, nowMs), nowMs),
     pool: poolNow,
+    unread: (token, other, nowMs) =>
+      [...index.between(token, other)].flatMap((entry) => unreadHead(entry, nowMs) ?? []),
+    unreadPool: (address, nowMs) => unreadHead(entries.get(address), nowMs),
+    keepRead: (address, pool, untilMs) => {
+      const entry = entries.get(address)
+      if (entry !== undefined) entry.read = { pool, untilMs }
+    },
     decimals: (token) => decimals.get(token) ?? null,
     get size() {
       return entries.size

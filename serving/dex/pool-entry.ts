@@ -44,6 +44,8 @@ export interface PoolEntry {
   tvlUsd: number | null
   /** What a quote takes of it; null: it is not exact. undefined: to be made. */
   pool: Pool | null | undefined
+  /** What its accounts said, and until when that is good; of kinds that are priced by them. */
+  read: { readonly pool: Pool | null; readonly untilMs: number } | undefined
 }
 
 /** Initialized ticks of one pool beyond which it is not kept exact. */
@@ -82,6 +84,7 @@ const emptyEntry = (
     ticks: new Map(),
     tvlUsd: null,
     pool: undefined,
+    read: undefined,
   }
 }
 
@@ -205,6 +208,7 @@ const depthOf = (
 
 /** What a quote takes of a pool; null where its state is not exact. */
 export const exactPool = (entry: PoolEntry, nowMs: number): Pool | null => {
+  if (entry.read !== undefined && nowMs < entry.read.untilMs) return entry.read.pool
   if (entry.pool === undefined) entry.pool = poolOf(entry)
   return entry.pool && poolAt(entry.pool, nowMs)
 }
@@ -313,4 +317,6 @@ const POOL_MAKERS: Readonly<Record<Pool['kind'], (entry: PoolEntry) => Pool | nu
   constant_product: constantProductPool,
   fee_on_input: feeOnInputPool,
   fee_on_quote: quotedPool,
+  // Its state is in its accounts.
+  whirlpool: () => null,
 }

@@ -29,6 +29,8 @@ export interface PairIndex<Member extends GraphMember> {
   add(member: Member): void
   remove(member: Member): void
   clear(): void
+  /** Members between two tokens. */
+  between(token: string, other: string): Iterable<Member>
   /** A graph of the members that `poolOf` knows as pools; who is beside whom is as of at most `CACHE_TTL_MS` ago. */
   graph(poolOf: (member: Member) => Pool | null, nowMs: number): PoolGraph
 }
@@ -92,6 +94,7 @@ export const createPairIndex = <Member extends GraphMember>({
       pairs.clear()
       ordered.clear()
     },
+    between: (token, other) => pairs.get(token)?.get(other) ?? [],
     graph: (poolOf, nowMs) => ({
       neighbours: (token) => {
         const held = ordered.get(token)

@@ -11,6 +11,7 @@ import {
   sellBaseExactOut,
 } from './fee-on-quote.ts'
 import { type BinBook, bookAmountIn, bookAmountOut } from './liquidity-book.ts'
+import { type WhirlpoolState, whirlpoolAmountIn, whirlpoolAmountOut } from './whirlpool.ts'
 
 /** What every pool has. Addresses as the tables hold them; `tokens[0]` is the lower one of an EVM pool. */
 interface PoolHead {
@@ -63,8 +64,23 @@ export interface BinPool extends PoolHead, BinBook {
   readonly sideOfX: 0 | 1
 }
 
+/** A pool of Orca's Whirlpools, as its accounts had it. */
+export interface WhirlpoolPool extends PoolHead, WhirlpoolState {
+  readonly kind: 'whirlpool'
+  /** Place of token A among its tokens. */
+  readonly sideOfA: 0 | 1
+  /** Accounts of its ticks that swaps in both directions go through, from the lowest; they need not exist. */
+  readonly arrays: readonly { readonly start: number; readonly address: string }[]
+}
+
 /** A pool whose exact state is known. */
-export type Pool = ConstantProductPool | ConcentratedPool | FeeOnInputPool | QuotedPool | BinPool
+export type Pool =
+  | ConstantProductPool
+  | ConcentratedPool
+  | FeeOnInputPool
+  | QuotedPool
+  | BinPool
+  | WhirlpoolPool
 
 /** Why a pool gives no quote. */
 export type QuoteRefusal = 'insufficient_liquidity' | 'beyond_known_ticks'
@@ -121,6 +137,8 @@ export const quoteExactIn = (pool: Pool, tokenIn: string, amountIn: bigint): Amo
       const quote = pool.quoteSide === side ? buyBaseExactIn : sellBaseExactIn
       return single(quote(sidesOf(pool), amountIn))
     }
+    case 'whirlpool':
+      return whirlpoolAmountOut(pool, side === pool.sideOfA, amountIn)
   }
 }
 
@@ -140,6 +158,8 @@ export const quoteExactOut = (pool: Pool, tokenIn: string, amountOut: bigint): A
       const quote = pool.quoteSide === side ? buyBaseExactOut : sellBaseExactOut
       return single(quote(sidesOf(pool), amountOut))
     }
+    case 'whirlpool':
+      return whirlpoolAmountIn(pool, side === pool.sideOfA, amountOut)
   }
 }
 
@@ -159,6 +179,9 @@ export const spotPrice = (pool: Pool, tokenIn: string): Ratio => {
   return sideOf(pool, tokenIn) === 0 ? { of, by } : { of: by, by: of }
 }
 
+/** One as the square of a Q64.64 number. */
+const WORD = 1n << 128n
+
 /** What the first token is worth in the second. */
 const firstPrice = (pool: Pool): Ratio => {
   switch (pool.kind) {
@@ -173,5 +196,9 @@ const firstPrice = (pool: Pool): Ratio => {
     case 'fee_on_input':
     case 'fee_on_quote':
       return { of: pool.reserves[1], by: pool.reserves[0] }
+    case 'whirlpool': {
+      const price = pool.sqrtPrice * pool.sqrtPrice
+      return pool.sideOfA === 0 ? { of: price, by: WORD } : { of: WORD, by: price }
+    }
   }
 }

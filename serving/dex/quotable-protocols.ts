@@ -10,9 +10,18 @@ const PROVEN_BY_EVENTS: Readonly<Partial<Record<ProtocolRow['family'], Pool['kin
   raydium_cpmm: 'fee_on_input',
 }
 
+/** Families of Solana whose pools are priced by what a node says of their accounts. */
+const READ_FROM_ACCOUNTS: Readonly<Partial<Record<ProtocolRow['family'], Pool['kind']>>> = {
+  orca_whirlpool: 'whirlpool',
+}
+
+/** True for a protocol whose pools are priced by their accounts. */
+export const isReadFromAccounts = ({ family }: ProtocolRow): boolean =>
+  READ_FROM_ACCOUNTS[family] !== undefined
+
 /** How pools of a protocol are priced here; undefined: not at all. */
 export const pricingOf = (row: ProtocolRow): Pool['kind'] | undefined => {
-  const proven = PROVEN_BY_EVENTS[row.family]
+  const proven = PROVEN_BY_EVENTS[row.family] ?? READ_FROM_ACCOUNTS[row.family]
   if (row.mixedCurves || proven !== undefined) return proven
   if (row.family === 'uniswap_v2' && row.feePips !== undefined) return 'constant_product'
   if (row.bookVersion !== undefined) return 'bins'
@@ -48,8 +57,17 @@ export interface ChainVenues {
   readonly quotable: ReadonlySet<string>
 }
 
-/** Protocols of a chain: those listed for it, and those that the configuration adds. */
-export const chainVenues = (chain: string, extra: ChainExtra | undefined): ChainVenues => {
+/**
+ * Protocols of a chain: those listed for it, and those that the configuration adds. `readsAccounts`: a node tells the accounts of pools; those
+ * of protocols that are priced by them are not quotable without one.
+ */
+export const chainVenues = (
+  chain: string,
+  extra: ChainExtra | undefined,
+  readsAccounts = false,
+): ChainVenues => {
+  const isQuotable = (row: ProtocolRow): boolean =>
+    pricingOf(row) !== undefined && (readsAccounts || !isReadFromAccounts(row))
   const rows: readonly ProtocolRow[] = PROTOCOLS
   const factories = new Map<string, ProtocolRow>()
   for (const row of extra?.replace ? [] : rows) {
@@ -63,6 +81,6 @@ export const chainVenues = (chain: string, extra: ChainExtra | undefined): Chain
   return {
     ofFactory: (factory) => factories.get(factory),
     ids: new Set(listed.map(({ id }) => id)),
-    quotable: new Set(listed.flatMap((row) => (pricingOf(row) === undefined ? [] : [row.id]))),
+    quotable: new Set(listed.flatMap((row) => (isQuotable(row) ? [row.id] : []))),
   }
 }

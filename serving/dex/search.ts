@@ -97,6 +97,7 @@ const STEP_UNITS: Readonly<Record<Pool['kind'], number>> = {
   fee_on_quote: 1,
   bins: 3,
   concentrated: 5,
+  whirlpool: 5,
 }
 
 /** The best of a pair's pools for one more hop; undefined where none can make it or the budget is spent. */

@@ -1,3 +1,5 @@
+import { base58Encode } from '../../core/base58.ts'
+import { Fault } from '../../core/errors.ts'
 import {
   type AccountUse,
   type InstructionAccount,
@@ -11,7 +13,19 @@ export const SYSTEM_PROGRAM = '11111111111111111111111111111111'
 export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 export const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 export const ASSOCIATED_TOKEN_PROGRAM = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'
+export const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
 const COMPUTE_BUDGET_PROGRAM = 'ComputeBudget111111111111111111111111111111'
+
+const KEY_BYTES = 32
+
+/** An address within an account's data. Throws `Fault` DEX_ROUTE_BUILD_FAILED for data that end before it. */
+export const keyAt = (data: Uint8Array, at: number): string => {
+  if (data.length < at + KEY_BYTES) {
+    const details = { reason: 'an account is shorter than its layout' }
+    throw new Fault('DEX_ROUTE_BUILD_FAILED', undefined, details)
+  }
+  return base58Encode(data.subarray(at, at + KEY_BYTES))
+}
 
 /** Accounts in the order in which an instruction names them. */
 export const accountsOf = (
@@ -56,18 +70,29 @@ export const computePrice = (microLamports: bigint): SolanaInstruction => ({
   data: dataOf('03', microLamports),
 })
 
-/** A token account of a wallet, by its address; nothing where it exists. */
+/** A token account of a wallet, by its address; nothing where it exists. `payer` pays for it; `wallet`, by default the payer, has it. */
 export const createTokenAccount = (
-  owner: string,
+  payer: string,
   mint: string,
-  { account, tokenProgram }: { readonly account: string; readonly tokenProgram: string },
+  {
+    account,
+    tokenProgram,
+    wallet = payer,
+  }: { readonly account: string; readonly tokenProgram: string; readonly wallet?: string },
 ): SolanaInstruction => ({
   program: ASSOCIATED_TOKEN_PROGRAM,
   accounts: accountsOf(
-    ...[used(owner, 'sign'), used(account, 'write'), owner, mint],
+    ...[used(payer, 'sign'), used(account, 'write'), wallet, mint],
     ...[SYSTEM_PROGRAM, tokenProgram],
   ),
   data: dataOf('01'),
+})
+
+/** Lamports of a wallet to another account. */
+export const transferSol = (owner: string, to: string, lamports: bigint): SolanaInstruction => ({
+  program: SYSTEM_PROGRAM,
+  accounts: [used(owner, 'sign'), used(to, 'write')],
+  data: dataOf('02000000', lamports),
 })
 
 /** Lamports of a wallet as wrapped SOL in its token account. */
@@ -76,11 +101,7 @@ export const wrapSol = (
   account: string,
   lamports: bigint,
 ): readonly SolanaInstruction[] => [
-  {
-    program: SYSTEM_PROGRAM,
-    accounts: [used(owner, 'sign'), used(account, 'write')],
-    data: dataOf('02000000', lamports),
-  },
+  transferSol(owner, account, lamports),
   { program: TOKEN_PROGRAM, accounts: [used(account, 'write')], data: dataOf('11') },
 ]
 

@@ -5,6 +5,7 @@ import type { SwapQuote } from './quote.ts'
 import {
   associatedTokenAddress,
   createTokenAccount,
+  SYSTEM_PROGRAM,
   TOKEN_2022_PROGRAM,
   TOKEN_PROGRAM,
   unwrapSol,
@@ -16,6 +17,7 @@ import {
   unsignedTransaction,
 } from './solana-message.ts'
 import type { SolanaAccount, SolanaReader } from './solana-node.ts'
+import { tipCalls } from './solana-tip.ts'
 import { type SolanaVenue, solanaVenue, type VenueSwap, WRAPPED_SOL } from './solana-venues.ts'
 import { requireBalance } from './swap-terms.ts'
 
@@ -23,6 +25,10 @@ import { requireBalance } from './swap-terms.ts'
 export interface SolanaOrder {
   readonly quote: SwapQuote
   readonly owner: string
+  /** Wallet whose token account gets what is bought; missing: the owner. */
+  readonly recipient?: string
+  /** To an account for tips in the last instruction, lamports; missing: none. */
+  readonly tip?: bigint
   /** Paid beside the base fee, lamports for the whole transaction. */
   readonly priorityFee: bigint
 }
@@ -42,27 +48,30 @@ const AMOUNT_OFFSET = 64
 
 /**
  * The unsigned transaction of a swap over one pool: accounts of tokens are created where they are missing, SOL is wrapped and unwrapped.
- * It was run against the newest block. Throws `Fault` INSUFFICIENT_BALANCE, DEX_ROUTE_BUILD_FAILED where the pool or a token is not what
+ * It was run against the newest block. Throws `Fault` INSUFFICIENT_BALANCE, INVALID_ADDRESS for a recipient that is not a wallet,
+ * NOT_IMPLEMENTED for one that this swap cannot pay, DEX_ROUTE_BUILD_FAILED where the pool or a token is not what
  * it was, DEX_SWAP_SIMULATED_FAILED, TRANSACTION_SIZE_EXCEEDED, CHAIN_CONNECTION_ERROR.
  */
 export const buildSolanaSwap = async (
   reader: SolanaReader,
   order: SolanaOrder,
 ): Promise<BuiltSolanaSwap> => {
-  const { quote, owner, priorityFee } = order
+  const { quote, owner, priorityFee, recipient = owner, tip = 0n } = order
   const hop = quote.route.paths[0]?.hops[0]
   const venue = hop && solanaVenue(hop.pool.protocol)
   if (hop === undefined || venue === undefined) throw new Fault('DEX_ROUTE_BUILD_FAILED')
   const { tokenIn, tokenOut } = hop
+  if (recipient !== owner) requirePayable(hop.pool.protocol, tokenOut)
   const configAddress = (await venue.config?.()) ?? venue.program
   const wanted = [hop.pool.address, tokenIn, tokenOut, configAddress, owner]
   const [pool, mintIn, mintOut, config, wallet] = await reader.accounts(wanted)
+  if (recipient !== owner) await requireWallet(reader, recipient)
   if (pool?.owner !== venue.program) throw changed('the pool is not of its program')
   if (venue.config !== null && config?.owner !== venue.program)
     throw changed("the program's settings are not its own")
   const [programIn, programOut] = [tokenProgramOf(mintIn), tokenProgramOf(mintOut)]
   const accountIn = await associatedTokenAddress(owner, tokenIn, programIn)
-  const accountOut = await associatedTokenAddress(owner, tokenOut, programOut)
+  const accountOut = await associatedTokenAddress(recipient, tokenOut, programOut)
   const swap: VenueSwap = {
     pool: hop.pool.address,
     owner,
@@ -78,13 +87,14 @@ export const buildSolanaSwap = async (
     maxInRaw: quote.maxInRaw,
   }
   const [held] = await reader.accounts([accountIn])
-  requireBalance(tokenIn === WRAPPED_SOL ? wallet?.lamports : amountIn(held), quote.maxInRaw)
+  if (tokenIn === WRAPPED_SOL) requireBalance(wallet?.lamports, quote.maxInRaw + tip)
+  else requireBalance(amountIn(held), quote.maxInRaw)
   const call = await venue.swap(swap, {
     pool: pool.data,
     quoted: hop.pool,
     config: venue.config === null ? new Uint8Array() : (config?.data ?? new Uint8Array()),
   })
-  const body = aroundSwap(venue, swap, call)
+  const body = [...aroundSwap(venue, swap, { call, recipient }), ...tipCalls(owner, tip)]
   const lifetime = await reader.lifetime()
   const withLimit = (limit: number): string =>
     unsignedTransaction(owner, lifetime, [...computeBudget(limit, priorityFee), ...body])
@@ -92,14 +102,15 @@ export const buildSolanaSwap = async (
   return { transaction: withLimit(limitAfterRun(unitsConsumed)), lifetime }
 }
 
-/** What a wallet holds of what is sold, in its associated account; of SOL, a hundredth stays. Throws as the reader, DEX_ROUTE_BUILD_FAILED. */
+/** What a wallet holds of what is sold, in its associated account; of SOL, a hundredth and the tip stay. Throws as the reader, DEX_ROUTE_BUILD_FAILED. */
 export const readSolanaHolding = async (
   reader: SolanaReader,
-  owner: string,
+  { owner, tip }: { readonly owner: string; readonly tip: bigint },
   sold: string,
 ): Promise<Holding> => {
   const [wallet, mint] = await reader.accounts([owner, sold])
-  if (sold === WRAPPED_SOL) return { balanceRaw: wallet?.lamports ?? 0n, reserveRaw: SOL_RESERVE }
+  if (sold === WRAPPED_SOL)
+    return { balanceRaw: wallet?.lamports ?? 0n, reserveRaw: SOL_RESERVE + tip }
   const account = await associatedTokenAddress(owner, sold, tokenProgramOf(mint))
   const [held] = await reader.accounts([account])
   return { balanceRaw: amountIn(held), reserveRaw: 0n }
@@ -107,6 +118,28 @@ export const readSolanaHolding = async (
 
 const changed = (reason: string): Fault =>
   new Fault('DEX_ROUTE_BUILD_FAILED', undefined, { reason })
+
+/** True where what is bought may go to another wallet than the signer's: not SOL, which is unwrapped for the signer. */
+export const canPayOthers = (protocol: string, tokenOut: string): boolean =>
+  tokenOut !== WRAPPED_SOL && solanaVenue(protocol)?.paysOthers === true
+
+/** Throws `Fault` NOT_IMPLEMENTED with the reason where what is bought can only go to the signer. */
+export const requirePayable = (protocol: string, tokenOut: string): void => {
+  if (canPayOthers(protocol, tokenOut)) return
+  const isSol = tokenOut === WRAPPED_SOL
+  const reason = isSol ? 'SOL that is bought comes to the signer' : 'the venue pays only the signer'
+  throw new Fault('NOT_IMPLEMENTED', undefined, { parameter: 'recipientAddress', reason })
+}
+
+const requireWallet = async (reader: SolanaReader, recipient: string): Promise<void> => {
+  const [account] = await reader.accounts([recipient])
+  if (account === undefined || account.owner === SYSTEM_PROGRAM) return
+  throw new Fault('INVALID_ADDRESS', undefined, {
+    parameter: 'recipientAddress',
+    value: recipient,
+    reason: 'it is an account of a program, not a wallet',
+  })
+}
 
 const TOKEN_PROGRAMS: ReadonlySet<string> = new Set([TOKEN_PROGRAM, TOKEN_2022_PROGRAM])
 
@@ -124,7 +157,7 @@ const amountIn = (account: SolanaAccount | undefined): bigint => {
 const aroundSwap = (
   { acceptsNativeToken }: SolanaVenue,
   swap: VenueSwap,
-  call: SolanaInstruction,
+  { call, recipient }: { readonly call: SolanaInstruction; readonly recipient: string },
 ): readonly SolanaInstruction[] => {
   const { owner, tokenIn, tokenOut, accountIn, accountOut, programOut } = swap
   const [sells, buys] = [tokenIn === WRAPPED_SOL, tokenOut === WRAPPED_SOL]
@@ -135,7 +168,13 @@ const aroundSwap = (
     ...(needsWrapped && sells ? wrapSol(owner, accountIn, swap.maxInRaw) : []),
     ...(buys
       ? []
-      : [createTokenAccount(owner, tokenOut, { account: accountOut, tokenProgram: programOut })]),
+      : [
+          createTokenAccount(owner, tokenOut, {
+            account: accountOut,
+            tokenProgram: programOut,
+            wallet: recipient,
+          }),
+        ]),
     call,
     ...(needsWrapped ? [unwrapSol(owner, wrapped.account)] : []),
   ]

@@ -1,5 +1,3 @@
-import { base58Encode } from '../../core/base58.ts'
-import { Fault } from '../../core/errors.ts'
 import type { PROTOCOLS } from '../../schemas/protocols.ts'
 import type { Pool } from './pool.ts'
 import {
@@ -7,11 +5,13 @@ import {
   accountsOf,
   associatedTokenAddress,
   dataOf,
+  keyAt,
   SYSTEM_PROGRAM,
   TOKEN_PROGRAM,
   used,
 } from './solana-calls.ts'
 import { programAddress, type SolanaInstruction } from './solana-message.ts'
+import { orcaWhirlpool } from './whirlpool-venue.ts'
 
 /** A swap over one pool, as its instruction is to say it. */
 export interface VenueSwap {
@@ -46,20 +46,11 @@ export interface SolanaVenue {
   readonly program: string
   /** SOL is taken and given as such, not as its wrapped token. */
   readonly acceptsNativeToken: boolean
+  /** What is bought may go to the token account of another wallet than the signer's; its program was run so. */
+  readonly paysOthers?: true
   /** Account with the program's settings; null: none is needed. */
   readonly config: (() => Promise<string>) | null
   readonly swap: (swap: VenueSwap, accounts: VenueAccounts) => Promise<SolanaInstruction>
-}
-
-const KEY_BYTES = 32
-
-/** An address within an account's data. Throws `Fault` DEX_ROUTE_BUILD_FAILED for data that end before it. */
-const keyAt = (data: Uint8Array, at: number): string => {
-  if (data.length < at + KEY_BYTES) {
-    const details = { reason: 'an account is shorter than its layout' }
-    throw new Fault('DEX_ROUTE_BUILD_FAILED', undefined, details)
-  }
-  return base58Encode(data.subarray(at, at + KEY_BYTES))
 }
 
 /** Program of pump.fun's curves. */
@@ -238,6 +229,7 @@ const V4_POOL = { coinVault: 336, pcVault: 368 } as const
 const raydiumV4: SolanaVenue = {
   program: RAYDIUM_V4,
   acceptsNativeToken: false,
+  paysOthers: true,
   config: null,
   swap: async (swap, { pool }) => ({
     program: RAYDIUM_V4,
@@ -259,6 +251,7 @@ const CPMM_POOL = { config: 8, vault0: 72, vault1: 104, mint0: 168, observation:
 const raydiumCpmm: SolanaVenue = {
   program: RAYDIUM_CPMM,
   acceptsNativeToken: false,
+  paysOthers: true,
   config: null,
   swap: async (swap, { pool }) => {
     const vaults = [keyAt(pool, CPMM_POOL.vault0), keyAt(pool, CPMM_POOL.vault1)]
@@ -285,6 +278,7 @@ export const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
 
 /** By the id of the protocol. */
 export const SOLANA_VENUES = {
+  orca_whirlpool: orcaWhirlpool,
   pump_fun: pumpFun,
   pumpswap: pumpSwap,
   raydium_amm_v4: raydiumV4,

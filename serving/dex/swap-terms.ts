@@ -111,7 +111,7 @@ const MAX_LAMPORTS = 10n ** 10n
 /**
  * Lamports, or with a point SOL. Throws `Fault` FEE_PARAMETER_ERROR for what is neither, and for more than 10 SOL.
  */
-export const parseLamports = (text: string): bigint => {
+export const parseLamports = (text: string, parameter = 'priorityFee'): bigint => {
   const [, whole, decimals] = /^(\d{1,18})(?:\.(\d{1,9}))?$/.exec(text) ?? []
   const lamports =
     whole === undefined
@@ -119,7 +119,7 @@ export const parseLamports = (text: string): bigint => {
       : BigInt(whole + (decimals === undefined ? '' : decimals.padEnd(SOL_DECIMALS, '0')))
   if (lamports !== undefined && lamports <= MAX_LAMPORTS) return lamports
   throw new Fault('FEE_PARAMETER_ERROR', undefined, {
-    parameter: 'priorityFee',
+    parameter,
     value: text.slice(0, 32),
     maximum: MAX_LAMPORTS.toString(),
   })

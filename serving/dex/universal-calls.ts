@@ -138,6 +138,7 @@ const FAMILIES: Readonly<Record<Pool['kind'], Family | null>> = {
   concentrated: 'v3',
   fee_on_input: null,
   fee_on_quote: null,
+  whirlpool: null,
 }
 
 /** Throws `Fault` DEX_ROUTE_BUILD_FAILED for a pool that the router does not swap over. */

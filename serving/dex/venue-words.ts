@@ -14,6 +14,7 @@ const AGGREGATE_WORDS: Readonly<Record<string, 'svm' | 'evm' | null>> = {
 const SOLANA_WORDS: Readonly<Record<string, readonly string[]>> = {
   raydium: ['raydium_amm_v4', 'raydium_cpmm'],
   pumpfun: ['pump_fun', 'pumpswap'],
+  orca: ['orca_whirlpool'],
   moonshot: [],
   candy: [],
   launchpad: [],

@@ -182,6 +182,7 @@ const solanaRoute = async (
   const requested = readSolanaOrder(market, body, { nowMs: startedMs, slippage })
   const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
+  await deps.accountPools.get(market.chain.id)?.readDirect(requested.request, requested.wanted)
   const order = await withSolanaAmount(reader, requested, market.pools.graph(startedMs))
   const first = await search(() => quoteOverOnePool(market, order, startedMs))
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
 import { DexQuote, QUOTE_QUERY } from '../../schemas/api/swap.ts'
+import type { AccountPools } from '../dex/account-pools.ts'
 import { type ChainMarket, pooledToken, requireFreshPools } from '../dex/chain-market.ts'
 import { currentPrice, executionPrice, quotedHops, quoteSwap } from '../dex/quote.ts'
 import { parseAmount, parseSlippage } from '../dex/swap-terms.ts'
@@ -19,6 +20,8 @@ export interface QuoteRouteDeps {
   /** By internal id of the chain. */
   readonly markets: ReadonlyMap<string, ChainMarket>
   readonly searches: SearchTurns
+  /** Pools that are priced by their accounts, by internal id of the chain; missing where it has no node. */
+  readonly accountPools: ReadonlyMap<string, AccountPools>
 }
 
 /** Quotes of swaps over the pools that this installation follows. */
@@ -51,6 +54,7 @@ export const quoteRoutes =
         const slippageBps = parseSlippage(query.slippage)
         await setFreshnessHeaders(reply, deps.freshness, chain.id)
         const block = await requireFreshPools(market, deps.freshness, deps.nowMs())
+        await deps.accountPools.get(chain.id)?.readBetween(wanted, wantedVenues)
         const all = poolBook.graph(deps.nowMs())
         const graph =
           wantedVenues === undefined

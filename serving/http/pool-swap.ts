@@ -86,12 +86,13 @@ export const poolSwapRoutes =
 
 /** The pool that a request names. Throws `Fault` INVALID_ADDRESS, POOL_NOT_FOUND, POOL_NOT_SUPPORTED, DEX_ROUTE_BUILD_FAILED. */
 const namedPool = async (
-  { hasPool, nowMs }: PoolSwapDeps,
+  { hasPool, nowMs, accountPools }: PoolSwapDeps,
   { chain, pools: poolBook }: ChainMarket,
   text: string | undefined,
 ): Promise<Pool | undefined> => {
   if (text === undefined) return undefined
   const address = parseWalletAddress(chain.id, text, 'poolAddress')
+  await accountPools.get(chain.id)?.readPool(address)
   const pool = poolBook.pool(address, nowMs())
   if (pool) return pool
   if (pool === null) {
@@ -108,7 +109,7 @@ type Body = Static<typeof SwapInput>
 
 /** A request with both tokens and the slippage of swaps, as a route takes it. */
 const wholeBody = (market: ChainMarket, body: Body, pool: Pool | undefined) => {
-  const { dex, userAddress, amount, swapMode, slippage, priorityFee } = body
+  const { dex, userAddress, amount, swapMode, slippage, priorityFee, tipFee, isAntiMev } = body
   const pooled = (token: string): string => pooledToken(market, token.toLowerCase())
   return {
     dex,
@@ -118,6 +119,8 @@ const wholeBody = (market: ChainMarket, body: Body, pool: Pool | undefined) => {
     ...swapTokens(body, pool, market.chain.vm === 'evm' ? pooled : (token) => token),
     ...(swapMode !== undefined && { swapMode }),
     ...(priorityFee !== undefined && { priorityFee }),
+    ...(tipFee !== undefined && { tipFee }),
+    ...(isAntiMev !== undefined && { isAntiMev }),
   }
 }
 
@@ -177,6 +180,8 @@ const solanaSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
     throw new Fault('POOL_NOT_SUPPORTED', undefined, { pool: pool.address })
   }
   if (pool) requireFittingPool(pool, request.wanted, read.request)
+  if (pool === undefined)
+    await deps.accountPools.get(market.chain.id)?.readDirect(read.request, request.wanted)
   const order = await withSolanaAmount(reader, read, market.pools.graph(startedMs))
   const quote = await request.search(() => quoteAsked(request, order, isOffered))
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')

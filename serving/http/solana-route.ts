@@ -7,7 +7,14 @@ import type { PoolGraph } from '../dex/pool-graph.ts'
 import { quoteOverPools } from '../dex/pool-swap.ts'
 import { requirePools, type SwapQuote } from '../dex/quote.ts'
 import type { SolanaReader } from '../dex/solana-node.ts'
-import { buildSolanaSwap, isBuildable, readSolanaHolding } from '../dex/solana-swap.ts'
+import {
+  buildSolanaSwap,
+  canPayOthers,
+  isBuildable,
+  readSolanaHolding,
+  requirePayable,
+} from '../dex/solana-swap.ts'
+import { parseTip } from '../dex/solana-tip.ts'
 import {
   parseDeadline,
   parseFees,
@@ -28,7 +35,11 @@ export const readSolanaOrder = (
   const { chain, venues } = market
   const wanted = parseVenue(body.dex, chain.vm, venues)
   const owner = parseSolanaKey(chain.id, body.userAddress, 'userAddress')
-  const recipient = body.recipientAddress ?? body.userAddress
+  const recipient = parseSolanaKey(
+    chain.id,
+    body.recipientAddress ?? body.userAddress,
+    'recipientAddress',
+  )
   const { request } = readSwapTokens(market, body)
   const mode = parseSwapMode(body.swapMode ?? 'ExactIn')
   const amount = parseSwapAmount(body.amount, mode)
@@ -36,12 +47,12 @@ export const readSolanaOrder = (
     throw new Fault('FEE_PARAMETER_ERROR', 'Solana has no gas price: use priorityFee')
   }
   parseDeadline(body.deadline, terms.nowMs)
-  const isSpecial = body.isAntiMev === true || body.tipFee !== undefined
-  const hasOtherRecipient = parseSolanaKey(chain.id, recipient, 'recipientAddress') !== owner
   const isOfEvm = [body.permit, body.permitData, body.router].some((given) => given !== undefined)
-  if (isSpecial || hasOtherRecipient || isOfEvm) throw new Fault('NOT_IMPLEMENTED')
+  if (isOfEvm) throw new Fault('NOT_IMPLEMENTED')
   return {
     owner,
+    recipient,
+    tip: parseTip(body),
     wanted,
     priorityFee: parseLamports(body.priorityFee ?? '0'),
     request: { ...request, mode },
@@ -56,11 +67,11 @@ export const withSolanaAmount = async (
   order: ReturnType<typeof readSolanaOrder>,
   graph: PoolGraph,
 ) => {
-  const { amount, request, owner } = order
+  const { amount, request } = order
   const amountRaw = await resolveAmount(amount, async () => {
     requirePools(graph, request)
     if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
-    return readSolanaHolding(reader, owner, request.tokenIn)
+    return readSolanaHolding(reader, order, request.tokenIn)
   })
   return { ...order, request: { ...request, amountRaw } }
 }
@@ -72,6 +83,8 @@ export const quoteOverOnePool = (
     wanted,
     request,
     slippageBps,
+    owner,
+    recipient,
     failed,
   }: Awaited<ReturnType<typeof withSolanaAmount>> & {
     /** Address of one that is left out. */
@@ -86,7 +99,11 @@ export const quoteOverOnePool = (
       ({ protocol, tokens, address }) =>
         (wanted?.has(protocol) ?? true) && isBuildable(protocol, tokens) && address !== failed,
     )
-  return quoteOverPools(pools, request, slippageBps)
+  if (recipient === owner) return quoteOverPools(pools, request, slippageBps)
+  const paying = pools.filter(({ protocol }) => canPayOthers(protocol, request.tokenOut))
+  // Where there are pools, but none of them can: the reason.
+  if (paying.length === 0 && pools[0]) requirePayable(pools[0].protocol, request.tokenOut)
+  return quoteOverPools(paying, request, slippageBps)
 }
 
 /** The unsigned transaction of a quote as an answer has it. Throws as `buildSolanaSwap`. */

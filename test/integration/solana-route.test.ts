@@ -10,6 +10,7 @@ import { base58Decode } from '../../core/base58.ts'
 import { feeOnInputAmountOut } from '../../core/prices/fee-on-input.ts'
 import type { DexQuote, SwapRouteResponse } from '../../schemas/api/swap.ts'
 import { associatedTokenAddress } from '../../serving/dex/solana-calls.ts'
+import { TIP_ACCOUNTS } from '../../serving/dex/solana-tip.ts'
 import { type PoolStateRow, poolStatesQuery } from '../../serving/queries/pool-states.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { addressFor } from '../support/builders/svm-block.ts'
@@ -320,6 +321,71 @@ test('a permit and the choice of a router, which only EVM chains have, answer 50
   for (const asked of [{ permit: '0x00' }, { router: 'universal' }]) {
     const { status, body } = await route(asked)
     assert.deepEqual([status, body.code], [501, 40_024], JSON.stringify(asked))
+  }
+})
+
+const lastCall = (serializedTx: string) => {
+  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(serializedTx))
+  const message = getCompiledTransactionMessageDecoder().decode(messageBytes)
+  assert.ok(message.version === 0)
+  const called = message.instructions.map(({ programAddressIndex, accountIndices = [], data }) => ({
+    program: message.staticAccounts[programAddressIndex],
+    accounts: accountIndices.map((index) => String(message.staticAccounts[index])),
+    data: Buffer.from(data ?? []),
+  }))
+  return { last: called.at(-1), called }
+}
+
+test('a tip is a transfer to one of the accounts for tips in the last instruction of a route and of a swap', async () => {
+  const cases: readonly (readonly [object, bigint])[] = [
+    [{ tipFee: '1000' }, 1_000n],
+    [{ tipFee: '0.002' }, 2_000_000n],
+    [{ isAntiMev: true }, 1_000n],
+    [{ isAntiMev: true, tipFee: '5000' }, 5_000n],
+  ]
+  for (const [asked, lamports] of cases) {
+    for (const ask of [route, swap]) {
+      const { status, body } = await answering({ simulateTransaction: RAN }, () => ask(asked))
+      assert.equal(status, 200, JSON.stringify(body))
+      const { last } = lastCall(body.serializedTx)
+      assert.ok(last)
+      assert.equal(last.program, '11111111111111111111111111111111')
+      assert.equal(last.accounts[0], owner)
+      assert.ok(new Set<string>(TIP_ACCOUNTS).has(last.accounts[1] ?? ''))
+      assert.equal(last.data.readBigUInt64LE(4), lamports)
+    }
+  }
+  const none = await answering({ simulateTransaction: RAN }, () => route({ isAntiMev: false }))
+  assert.match(String(lastCall(none.body.serializedTx).last?.program), /^Token/)
+  for (const tipFee of ['999', '0', '0.0000009', '11.0', 'much', '-1']) {
+    const { status, body } = await route({ tipFee })
+    assert.deepEqual([status, body.code], [400, 40_022], tipFee)
+  }
+})
+
+test('another recipient has the token account that is created; one that cannot be paid is refused with the reason', async () => {
+  const recipientAddress = addressFor('friend')
+  const { status, body } = await answering({ simulateTransaction: RAN }, () =>
+    route({ recipientAddress }),
+  )
+  assert.equal(status, 200, JSON.stringify(body))
+  const paid = await associatedTokenAddress(recipientAddress, MINT, TOKEN_PROGRAM)
+  const { called } = lastCall(body.serializedTx)
+  const created = called.filter(({ program }) => program?.startsWith('AToken'))
+  assert.deepEqual(created.at(-1)?.accounts.slice(0, 4), [owner, paid, recipientAddress, MINT])
+  const call = called.find(({ program }) => program === CPMM)
+  assert.equal(call?.accounts[5], paid)
+  const refused: readonly (readonly [object, number, number])[] = [
+    [{ recipientAddress, inputMint: MINT, outputMint: WSOL }, 501, 40_024],
+    [{ recipientAddress, outputMint: CURVED }, 501, 40_024],
+    [{ recipientAddress, outputMint: SWAPPED }, 501, 40_024],
+    [{ recipientAddress: MINT }, 400, 40_005],
+    [{ recipientAddress: 'nobody' }, 400, 40_005],
+  ]
+  for (const [asked, expected, code] of refused) {
+    const answer = await route(asked)
+    assert.deepEqual([answer.status, answer.body.code], [expected, code], JSON.stringify(asked))
+    if (expected === 501) assert.match(String(answer.body.details?.reason), /signer/)
   }
 })
 

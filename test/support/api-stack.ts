@@ -20,6 +20,7 @@ import { PLANS } from '../../schemas/plans.ts'
 import { createOrganizations, type Organizations } from '../../serving/auth/organizations.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { createFreshnessReader } from '../../serving/chain-freshness.ts'
+import { openAccountPools } from '../../serving/dex/account-pools.ts'
 import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
 import { createEvmAccountReader } from '../../serving/dex/evm-account.ts'
 import {
@@ -187,13 +188,16 @@ export const startApi = async (
   const freshness = createFreshnessReader(warehouse, chains)
   const markets = new Map(
     ['eth', 'sol'].flatMap((id) => {
-      const made = createChainMarket(id, config.chainExtra[id])
+      const made = createChainMarket(id, config.chainExtra[id], nodeReads.of(id) !== undefined)
       return made === undefined ? [] : [[id, made] as const]
     }),
   )
   const market = markets.get('eth')
   assert(market !== undefined)
   const [evm, solana] = [nodeReads.of('eth'), nodeReads.of('sol')]
+  const readers = new Map(
+    solana === undefined ? [] : [['sol', createSolanaReader(solana)] as const],
+  )
   const swaps = {
     chains: chains.includes('sol') ? ['eth', 'sol'] : ['eth'],
     freshness,
@@ -201,7 +205,8 @@ export const startApi = async (
     searches: createSearchTurns(),
     markets,
     accounts: new Map(evm === undefined ? [] : [['eth', createEvmAccountReader(evm)]]),
-    solana: new Map(solana === undefined ? [] : [['sol', createSolanaReader(solana)]]),
+    solana: readers,
+    accountPools: openAccountPools(markets, readers, { nowMs: Date.now, log }),
     symbols: createSymbolReader(warehouse, metrics),
     hasPool: createPoolLookup(warehouse, metrics),
   }

@@ -3,6 +3,7 @@
  * `npm test` with that many kills, every chain side by side for `SLUICE_DRILL_MINUTES`, and after them the soak.
  */
 import { spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runMutation } from './drills/mutation.ts'
 import { runFiles } from './run-files.ts'
@@ -14,6 +15,11 @@ const CRASH_FILES = [
   'test/e2e/crash-embedded.test.ts',
   'test/drills/crash-roles.test.ts',
   'test/drills/ten-chains.test.ts',
+]
+const SOLANA_PROGRAM_FILES = [
+  'test/integration/whirlpool-program.test.ts',
+  'test/integration/whirlpool-route.test.ts',
+  'test/drills/solana-venue-programs.test.ts',
 ]
 /** Trades per second of chain time in the drills of whole processes. */
 const TRADES_PER_SECOND = '200'
@@ -102,6 +108,12 @@ const DRILLS: Readonly<Record<string, Drill>> = {
     about:
       '[COUNT [SEED]]: random swaps over random pools of real contracts, signed and mined, default 300',
     run: ([swaps = '300', seed]) => runSwaps(swaps, seed),
+  },
+  'solana-programs': {
+    about:
+      'FOLDER: swaps on Solana by programs of its network (whirlpool.so, raydium_cpmm.so, raydium_amm_v4.so, as `solana program dump` writes them)',
+    run: ([folder = '']) =>
+      runTests(SOLANA_PROGRAM_FILES, { SLUICE_SOLANA_PROGRAMS: resolve(folder) }),
   },
   'go-client': {
     about: 'streams as the Go client of Centrifuge reads them; needs Go 1.25',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createChainMarket } from '../../serving/dex/chain-market.ts'
+import { chainVenues } from '../../serving/dex/quotable-protocols.ts'
 import { parseVenue } from '../../serving/dex/venue-words.ts'
 import { readOrder } from '../../serving/http/dex-route.ts'
 
@@ -52,4 +53,13 @@ test('an order over auto may use every router of the chain, one over a venue onl
     ['uniswap_v3'],
   )
   assert.deepEqual(universal?.protocols, ['uniswap_v3'])
+})
+
+test('a venue whose pools only a node knows is quotable where the chain has one', () => {
+  const wanted = (readsAccounts: boolean) =>
+    parseVenue('orca_whirlpool', 'svm', venuesOf(readsAccounts))
+  const venuesOf = (readsAccounts: boolean) => chainVenues('sol', undefined, readsAccounts)
+  assert.deepEqual(wanted(true), new Set(['orca_whirlpool']))
+  assert.throws(() => wanted(false), { faultName: 'DEX_NOT_SUPPORTED' })
+  assert.ok(venuesOf(false).quotable.has('raydium_cpmm'))
 })

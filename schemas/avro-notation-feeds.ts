@@ -59,6 +59,11 @@ export const FEED_AVRO_NOTATION: readonly string[] = [
   ].join(' '),
   eventsRecord('transaction.TransactionEvent'),
   [
+    `record risk.AddressLabelEvent = ${POSITION_FIELDS} tx_hash:s tx_index:i log_index:i`,
+    'contract:s protocol:s action:s address:s',
+  ].join(' '),
+  eventsRecord('risk.AddressLabelEvent'),
+  [
     `record prediction.PredictionTradeEvent = ${POSITION_FIELDS} ${TRANSACTION_FIELDS} log_index:i ${MARKET_FIELDS}`,
     'buyer:s seller:s is_outcome_buy:b amount:u collateral_amount:u price:d fee:u fee_in:s',
     'outcome:s outcome_token:s order_id:s exchange:s',

@@ -10,6 +10,7 @@ import type {
   Withdrawal,
 } from './block-parts.ts'
 import type { DropReason } from './drop-reasons.ts'
+import type { LabelReport } from './label-changes.ts'
 import type { OutcomeChange } from './outcome-changes.ts'
 import type { Prediction } from './prediction-events.ts'
 import type { RedPacketReport, RedPacketSource } from './red-packet-reports.ts'
@@ -447,6 +448,14 @@ export interface LaunchVenue {
 /** What happened to a red packet, and who reported it. */
 export type RedPacketEvent = EventPosition & RedPacketSource & RedPacketReport
 
+/** What a listed contract said of addresses, and who said it. */
+export type LabelChange = EventPosition &
+  LabelReport & {
+    /** Row id of `protocols.ts`. */
+    readonly protocol: string
+    readonly contract: string
+  }
+
 /** Why a chain event was not taken; counted, and sampled to the dead letters. */
 export interface DroppedEvent {
   readonly reason: DropReason
@@ -468,6 +477,7 @@ export interface DecodedBlock {
   /** What those did to positions, and transfers of outcome tokens. */
   readonly outcomeChanges: readonly OutcomeChange[]
   readonly redPackets: readonly RedPacketEvent[]
+  readonly labelChanges: readonly LabelChange[]
   /** Pools that listed factories made in this block, or whose program showed them: verified. */
   readonly pools: readonly PoolMetadata[]
   readonly dropped: readonly DroppedEvent[]

@@ -46,6 +46,8 @@ const FEEDS = {
   },
   /** Gifts that several addresses share: creations, claims and refunds of listed contracts and programs. */
   'red-packets': { vms: ['evm', 'svm'], topics: ['redpackets'] },
+  /** What listed contracts say of addresses: sanctions, freezes of issuers. Labels of risk screening are made of it. */
+  'address-labels': { vms: ['evm'], topics: ['addressLabels'] },
   /** Every instruction that is not a vote. */
   instructions: { vms: ['svm'], topics: ['instructions'] },
   /** Rewards of a block to its leader, to voters and stakes. */

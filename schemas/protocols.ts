@@ -31,6 +31,8 @@ type FamilyRow = FamilyVm & {
   readonly evenSides?: true
   /** Holds gifts that several addresses share; nothing is traded. */
   readonly isRedPacket?: true
+  /** Its contracts keep a list of addresses: what a listed address is labelled with; nothing is traded. */
+  readonly labels?: 'sanctions' | 'issuer_frozen'
 }
 
 /** Decoder families. A family without a decoder does not compile. */
@@ -59,6 +61,8 @@ const FAMILIES = {
   polymarket: { vm: 'evm', design: 'none' },
   red_packets: { vm: 'evm', design: 'none', isRedPacket: true },
   happy_red_packet: { vm: 'evm', design: 'none', isRedPacket: true },
+  sanctions_oracle: { vm: 'evm', design: 'none', labels: 'sanctions' },
+  issuer_freezes: { vm: 'evm', design: 'none', labels: 'issuer_frozen' },
   pump_fun: { vm: 'svm', design: 'bonding-curve', reads: 'data' },
   pumpswap: { vm: 'svm', design: 'constant-product', reads: 'data', evenSides: true },
   raydium_amm_v4: { vm: 'svm', design: 'constant-product', reads: 'log', evenSides: true },
@@ -922,6 +926,50 @@ export const PROTOCOLS = [
     family: 'mask_red_packet',
     factories: { sol: ['CXT16oAAbmgpPZsL2sGmfSUNrATk3AsFVU18thTUVNxx'] },
   },
+  {
+    // Source: the oracle's documentation (go.chainalysis.com/chainalysis-oracle-docs.html) as several public repositories repeat it, one of
+    // them with the transaction that made each: safe-global/safe-client-gateway. None is known on ZKsync.
+    id: 'chainalysis_oracle',
+    name: 'Chainalysis sanctions oracle',
+    family: 'sanctions_oracle',
+    factories: {
+      eth: ['0x40c57923924b5c5c5455c48d93317139addac8fb'],
+      bsc: ['0x40c57923924b5c5c5455c48d93317139addac8fb'],
+      base: ['0x3a91a31cb3dc49b4db9ce721f50a9d076c8d739b'],
+      polygon: ['0x40c57923924b5c5c5455c48d93317139addac8fb'],
+      arbitrum: ['0x40c57923924b5c5c5455c48d93317139addac8fb'],
+      optimism: ['0x40c57923924b5c5c5455c48d93317139addac8fb'],
+      avalanche: ['0x40c57923924b5c5c5455c48d93317139addac8fb'],
+    },
+  },
+  {
+    // Tether's own contracts: TetherToken, ArbitrumExtensionV2, UChildUSDT0, USDT0's TetherTokenOFTExtension. Bridged ones have no list.
+    id: 'usdt_freezes',
+    name: 'Freezes of USDT',
+    family: 'issuer_freezes',
+    factories: {
+      eth: ['0xdac17f958d2ee523a2206206994597c13d831ec7'],
+      polygon: ['0xc2132d05d31c914a87c6611c10748aeb04b58e8f'],
+      arbitrum: ['0xfd086bc7cd5c481dcc9c85ebe478a1c0b69fcbb9'],
+      optimism: ['0x01bff41798a0bcf287b996046ca68b395dbc1071'],
+      avalanche: ['0x9702230a8ea53601f5cd2dc00fdbc13d4df4a8c7'],
+    },
+  },
+  {
+    // Circle's own contracts. Source: developers.circle.com/stablecoins/usdc-contract-addresses, as several public lists repeat it.
+    id: 'usdc_freezes',
+    name: 'Freezes of USDC',
+    family: 'issuer_freezes',
+    factories: {
+      eth: ['0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'],
+      base: ['0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'],
+      polygon: ['0x3c499c542cef5e3811e1192ce70d8cc03d5c3359'],
+      arbitrum: ['0xaf88d065e77c8cc2239327c5edb3a432268e5831'],
+      optimism: ['0x0b2c639c533813f4aa9d7837caf62653d097ff85'],
+      avalanche: ['0xb97ef9ef8734c71904d8002f8b6bc66dd9c48a6e'],
+      zksync: ['0x1d17cbcf0d6d143135ae902365d2e5e2a16538d4'],
+    },
+  },
 ] as const satisfies readonly ProtocolRow[]
 
 const ROW_BY_ID: ReadonlyMap<string, ProtocolRow> = new Map(PROTOCOLS.map((row) => [row.id, row]))
@@ -958,9 +1006,17 @@ export const poolDesign = (family: Family): { design: PoolDesign; version: numbe
   return { design, version }
 }
 
-/** True where a protocol holds red packets and trades nothing. */
-export const isRedPacketProtocol = ({ family }: Pick<ProtocolRow, 'family'>): boolean =>
-  familyRow(family).isRedPacket === true
+/** False where a protocol trades nothing: it holds red packets, or keeps a list of addresses. */
+export const isVenue = ({ family }: Pick<ProtocolRow, 'family'>): boolean => {
+  const { isRedPacket, labels } = familyRow(family)
+  return isRedPacket !== true && labels === undefined
+}
+
+/** What addresses are labelled with that a protocol's contracts list; undefined where it lists none. */
+export const labelCategory = (id: string): FamilyRow['labels'] => {
+  const row = ROW_BY_ID.get(id)
+  return row && familyRow(row.family).labels
+}
 
 /** True where both sides of every pool of the protocol are worth the same: what it holds tells its price. */
 export const hasEqualValueSides = ({ family, mixedCurves }: ProtocolRow): boolean =>

@@ -195,6 +195,11 @@ export const TOPICS = {
     partitions: 'light',
     retentionHours: 168,
   },
+  addressLabels: {
+    ...feedTopic('address-labels', 'risk.AddressLabelEvents', 'contract'),
+    partitions: 'light',
+    retentionHours: 168,
+  },
   controlOrgs: controlTopic('_control.orgs', 'control.Org', 'org id'),
   controlApplications: controlTopic('_control.applications', 'control.Application', 'client id'),
   controlApiKeys: controlTopic('_control.api-keys', 'control.ApiKey', 'key id'),

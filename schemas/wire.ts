@@ -1448,6 +1448,25 @@ export interface TransactionEvents {
   readonly events: readonly TransactionEvent[]
 }
 
+/** `onchain.v1.risk.AddressLabelEvent` */
+export interface AddressLabelEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly tx_hash: string
+  readonly tx_index: number
+  readonly log_index: number
+  readonly contract: string
+  readonly protocol: string
+  readonly action: string
+  readonly address: string
+}
+
+/** `onchain.v1.risk.AddressLabelEvents` */
+export interface AddressLabelEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly AddressLabelEvent[]
+}
+
 /** `onchain.v1.prediction.PredictionTradeEvent` */
 export interface PredictionTradeEvent {
   readonly block_height: number
@@ -1655,6 +1674,7 @@ export interface Messages {
   'svm.reward.RewardEvents': RewardEvents
   'dex.order.OrderEvents': OrderEvents
   'transaction.TransactionEvents': TransactionEvents
+  'risk.AddressLabelEvents': AddressLabelEvents
   'prediction.PredictionTradeEvents': PredictionTradeEvents
   'prediction.PredictionManagementEvents': PredictionManagementEvents
   'prediction.PredictionSettlementEvents': PredictionSettlementEvents

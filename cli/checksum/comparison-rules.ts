@@ -68,6 +68,7 @@ export const TOPIC_RULES: Readonly<Record<Topic, TopicRule>> = {
   predictionSettlements: { how: 'netted' },
   predictionPositions: { how: 'netted' },
   redpackets: { how: 'netted' },
+  addressLabels: { how: 'netted' },
   controlOrgs: { how: 'left out', why: NOT_FROM_CHAIN },
   controlApplications: { how: 'left out', why: NOT_FROM_CHAIN },
   controlApiKeys: { how: 'left out', why: NOT_FROM_CHAIN },
@@ -182,6 +183,7 @@ export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   redpackets: { how: 'newest' },
   redpacket_claims: { how: 'blocks' },
   redpacket_refunds: { how: 'blocks' },
+  address_label_events: { how: 'blocks' },
   ohlc_mv: { how: 'buckets', seconds: 60 },
   token_trade_stats_mv: { how: 'buckets', seconds: 60 },
 }

@@ -46,6 +46,7 @@ export const emptyDecodedBlock = (): DecodedBlockBuilder => ({
   predictions: [],
   outcomeChanges: [],
   redPackets: [],
+  labelChanges: [],
   pools: [],
   dropped: [],
 })

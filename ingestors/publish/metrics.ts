@@ -26,6 +26,8 @@ export const countDecoded = (
   for (const { from } of found.migrations) add(from.protocol, 'migration')
   for (const { protocol, kind } of found.predictions) add(protocol, kind)
   for (const { protocol, kind } of found.redPackets) add(protocol, kind)
+  for (const { protocol, kind, addresses } of found.labelChanges)
+    add(protocol, kind, addresses.length)
   add(TOKEN_LABELS[vm], 'transfer', found.transfers.length)
   add(TOKEN_LABELS[vm], 'balance', found.balances.length)
   add(TOKEN_LABELS[vm], 'supply', found.supplies.length)

@@ -31,6 +31,7 @@ export const FEED_FAMILIES = [
   'transactions',
   'predictionPositions',
   'redpackets',
+  'addressLabels',
 ] as const
 export type Family = (typeof FAMILIES)[number] | (typeof FEED_FAMILIES)[number]
 
@@ -67,6 +68,7 @@ type AnyEvent =
   | Wire.TransactionEvent
   | Wire.PredictionPositionEvent
   | Wire.RedPacketEvent
+  | Wire.AddressLabelEvent
 
 /** Meta of a block operation; the index among the records of a partition is added to each. */
 export type OperationMeta = Omit<Wire.EventMeta, 'part' | 'parts'>

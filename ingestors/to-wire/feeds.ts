@@ -19,6 +19,7 @@ export interface FeedEvents {
   readonly predictionManagements?: readonly Keyed<Wire.PredictionManagementEvent>[]
   readonly predictionSettlements?: readonly Keyed<Wire.PredictionSettlementEvent>[]
   readonly predictionPositions?: readonly Keyed<Wire.PredictionPositionEvent>[]
+  readonly addressLabels?: readonly Keyed<Wire.AddressLabelEvent>[]
   readonly redpackets?: readonly Keyed<Wire.RedPacketEvent>[]
 }
 

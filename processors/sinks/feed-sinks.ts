@@ -61,6 +61,7 @@ export const FEED_SINKS: readonly Sink[] = [
     ],
     counts: ['gas_limit', 'gas_used', 'cumulative_gas_used', 'nonce'],
   }),
+  createFeedSink('addressLabels', 'address_label_events', {}),
   {
     topic: 'predictionPositions',
     map: (codec, bytes) => {

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts'
-import { isRedPacketProtocol, PROTOCOLS, type ProtocolRow } from '../../schemas/protocols.ts'
+import { isVenue, PROTOCOLS, type ProtocolRow } from '../../schemas/protocols.ts'
 import type { PoolGraph } from './pool-graph.ts'
 import type { ChainVenues } from './quotable-protocols.ts'
 
@@ -45,7 +45,7 @@ export const parseVenue = (
     throw new Fault('DEX_NOT_SUPPORTED', undefined, details)
   }
   const rows: readonly ProtocolRow[] = PROTOCOLS
-  if (!rows.some((row) => row.id === word && !isRedPacketProtocol(row)) || !venues.ids.has(word)) {
+  if (!rows.some((row) => row.id === word && isVenue(row)) || !venues.ids.has(word)) {
     throw new Fault('DEX_NOT_FOUND', undefined, details)
   }
   if (!venues.quotable.has(word)) throw new Fault('DEX_NOT_SUPPORTED', undefined, details)

@@ -8,7 +8,7 @@ import {
   DexQuery,
 } from '../../schemas/api/chain.ts'
 import { type ChainRow, chainRow } from '../../schemas/chains.ts'
-import { isRedPacketProtocol, PROTOCOLS } from '../../schemas/protocols.ts'
+import { isVenue, PROTOCOLS } from '../../schemas/protocols.ts'
 import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
 import { type BlockRow, latestBlockQuery } from '../queries/latest-block.ts'
 import { splitList } from './body-values.ts'
@@ -50,7 +50,7 @@ const listDexes = (
   chains: ReadonlyMap<string, string>,
   program: string | undefined,
 ): readonly Dex[] =>
-  PROTOCOLS.filter((protocol) => !isRedPacketProtocol(protocol))
+  PROTOCOLS.filter(isVenue)
     .flatMap((protocol) =>
       Object.entries<readonly string[]>(protocol.factories).flatMap(([id, factories]) => {
         const chain = chains.get(id)

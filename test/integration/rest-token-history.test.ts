@@ -5,7 +5,7 @@ import type { Dex } from '../../schemas/api/chain.ts'
 import type { DevToken } from '../../schemas/api/dev-token.ts'
 import type { TokenMetadata } from '../../schemas/api/token.ts'
 import type { TokenMintBurn, TokenPrice, TokenTransfer } from '../../schemas/api/token-history.ts'
-import { isRedPacketProtocol, PROTOCOLS } from '../../schemas/protocols.ts'
+import { isVenue, PROTOCOLS } from '../../schemas/protocols.ts'
 import { startApi, type TestApi } from '../support/api-stack.ts'
 import {
   addressFromNumber,
@@ -284,7 +284,7 @@ test('a gas price is the newest base fee plus the median priority fee of the blo
 
 test('the DEX list has every trading factory of the enabled chains once', async () => {
   const listed = await readAll<Dex>('/v2/dex?limit=9')
-  const venues = PROTOCOLS.filter((protocol) => !isRedPacketProtocol(protocol))
+  const venues = PROTOCOLS.filter(isVenue)
   const rows = venues.flatMap(({ name, factories }) =>
     ((factories as Readonly<Record<string, readonly string[]>>).eth ?? []).map(
       (address) => `${address} ${name}`,

@@ -24,6 +24,8 @@ const VECTORS: Readonly<Partial<Record<Family, string>>> = {
   bluefin: 'sui-swaps',
   deepbook: 'sui-swaps',
   happy_red_packet: 'red-packets',
+  sanctions_oracle: 'address-labels',
+  issuer_freezes: 'address-labels',
 }
 
 /** Tests in which a protocol's own compiled contracts run on a real node; forks are not shown by them. */
@@ -199,7 +201,8 @@ Two things are shown apart, because one can be right and the other wrong:
 - **This factory**: whether a recording of this chain confirms the listed address itself. "Events": the listed factory, program or package
   logged an event that the recording holds. "Derived": the address of a recorded pool is the one that the listed factory gives to the pool of
   these tokens (CREATE2). "As listed": the address is the one that the DEX publishes, and no recording here shows it. A wrong address
-  makes no wrong trades: a pool that no listed factory confirms is counted as unknown and not traded.
+  makes no wrong trades: a pool that no listed factory confirms is counted as unknown and not traded. Contracts that list addresses
+  (\`sanctions_oracle\`, \`issuer_freezes\`) are "as listed" as their issuers publish them: a wrong one would label in the issuer's name.
 
 | chain | protocol | decoder | seen | decoder verified how | this factory |
 | --- | --- | --- | --- | --- | --- |

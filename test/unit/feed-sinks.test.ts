@@ -23,7 +23,13 @@ test('every feed topic has a sink, and a chain runs those of its enabled feeds',
   assert.deepEqual([...new Set(all)].sort(), FEED_SINKS.map(({ topic }) => topic).toSorted())
   const topics = (chain: keyof typeof CHAINS) =>
     enabledFeedSinks(CHAINS[chain], FEED_NAMES).map(({ topic }) => topic)
-  assert.deepEqual(topics('base'), ['calls', 'events', 'transactions', 'redpackets'])
+  assert.deepEqual(topics('base'), [
+    'calls',
+    'events',
+    'transactions',
+    'addressLabels',
+    'redpackets',
+  ])
   assert.deepEqual(topics('sui'), ['transactions'])
   assert.deepEqual(enabledFeedSinks(CHAINS.eth, []), [])
 })

@@ -201,6 +201,15 @@ const take = (scope: Scope, pending: PendingEvents, decodedLog: DecodedLog): voi
     case 'packet-refunded':
       takeRedPacket(scope, decoded, decodedLog)
       break
+    case 'addresses-labelled':
+      scope.out.labelChanges.push({
+        ...decoded,
+        txIndex: scope.tx.index,
+        logIndex: decodedLog.logIndex,
+        contract: decodedLog.from,
+        protocol: row?.id ?? '',
+      })
+      break
     case 'invalid':
       drop(scope, decodedLog, decoded.reason)
       break

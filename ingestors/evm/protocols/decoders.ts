@@ -8,11 +8,13 @@ import { erc20 } from './erc20.ts'
 import { erc4337 } from './erc4337.ts'
 import { fourMeme } from './four-meme.ts'
 import { happyRedPacket } from './happy-red-packet.ts'
+import { issuerFreezes } from './issuer-freezes.ts'
 import { liquidityBook } from './liquidity-book.ts'
 import { openFour } from './open-four.ts'
 import { pancakeInfinity } from './pancake-infinity.ts'
 import { polymarket } from './polymarket.ts'
 import { redPackets } from './red-packets.ts'
+import { sanctionsOracle } from './sanctions-oracle.ts'
 import { solidly } from './solidly.ts'
 import { syncswap } from './syncswap.ts'
 import type { EvmFamily } from './types.ts'
@@ -31,11 +33,13 @@ export const DECODERS: Readonly<Record<FamilyOf<'evm'> | 'erc20' | 'erc4337', Ev
   erc4337,
   four_meme: fourMeme,
   happy_red_packet: happyRedPacket,
+  issuer_freezes: issuerFreezes,
   liquidity_book: liquidityBook,
   open_four: openFour,
   pancake_infinity: pancakeInfinity,
   polymarket,
   red_packets: redPackets,
+  sanctions_oracle: sanctionsOracle,
   solidly,
   syncswap,
   uniswap_v2: uniswapV2,

@@ -5,6 +5,7 @@ import type {
   PoolLiquidityChange,
   TokenMetadata,
 } from '../../../schemas/events.ts'
+import type { LabelReport } from '../../../schemas/label-changes.ts'
 import type { OutcomeAmount } from '../../../schemas/outcome-changes.ts'
 import type {
   PredictionManagement,
@@ -205,6 +206,7 @@ export interface InvalidEvent {
     | 'impossible-amount'
     | 'truncated-data'
     | 'bad-array'
+    | 'bad-address'
     | 'unknown-side'
 }
 
@@ -219,6 +221,7 @@ export type DecodedEvent =
   | DecodedMigration
   | DecodedPrediction
   | RedPacketReport
+  | LabelReport
   | DecodedTransfer
   | DecodedUserOperation
   | InvalidEvent
@@ -282,3 +285,6 @@ export const impossible = (amountsRaw: readonly bigint[]): InvalidEvent | undefi
 
 /** A list that does not lie in its data, is too long, or does not fit to another one. */
 export const BAD_ARRAY: InvalidEvent = { kind: 'invalid', reason: 'bad-array' }
+
+/** A word is not an address, or is the zero address. */
+export const BAD_ADDRESS: InvalidEvent = { kind: 'invalid', reason: 'bad-address' }

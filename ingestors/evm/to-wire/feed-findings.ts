@@ -4,6 +4,7 @@ import { nativeBalanceChanges } from '../decode/native-balance-changes.ts'
 import { nativeTransfers } from '../normalize/native-transfers.ts'
 import { trackPositions } from '../predictions/outcome-positions.ts'
 import { trackOutcomes } from '../predictions/outcome-tokens.ts'
+import { addressLabelEvents } from './address-labels.ts'
 import { callEvents, logEvents, minerRewardEvents, uncleEvents } from './feeds.ts'
 import { positionEvents } from './outcome-positions.ts'
 import { predictionEvents } from './prediction-feeds.ts'
@@ -11,7 +12,7 @@ import { predictionEvents } from './prediction-feeds.ts'
 /** What the feeds of an EVM chain add to a block. Pure. */
 export const evmFeedFindings = (
   block: EvmBlock,
-  { predictions, outcomeChanges }: DecodedBlock,
+  { predictions, outcomeChanges, labelChanges }: DecodedBlock,
   { chain, feeds, amount }: FeedContext,
 ): FeedFindings => {
   const natives = {
@@ -23,6 +24,7 @@ export const evmFeedFindings = (
     ...(feeds.has('events') && { events: logEvents(block) }),
     ...(feeds.has('miner-rewards') && { minerRewards: minerRewardEvents(block) }),
     ...(feeds.has('uncles') && { uncles: uncleEvents(block) }),
+    ...(feeds.has('address-labels') && { addressLabels: addressLabelEvents(block, labelChanges) }),
   }
   if (!feeds.has('predictions')) return { ...natives, feedEvents: ownEvents }
   const outcomes = trackOutcomes(predictions, amount)

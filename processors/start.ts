@@ -11,7 +11,9 @@ import type { Logger } from '../core/ops/logger.ts'
 import type { Metrics } from '../core/ops/metrics.ts'
 import { makeQuoteAssets, type QuoteAssets } from '../core/prices/quote-assets.ts'
 import { chainRow } from '../schemas/chains.ts'
+import { feedsOfChain } from '../schemas/feeds.ts'
 import { deadLetterTopic, stateTopic } from '../schemas/topics.ts'
+import { startChainLabels } from './labels/chain-labels.ts'
 import { PROCESS_PIPELINE } from './process-pipeline.ts'
 import { processorsReadiness, stoppedPartitions } from './readiness.ts'
 import { type FinalizationRun, startFinalizer } from './rollups/finalizer.ts'
@@ -148,7 +150,12 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProce
       const mayRepair = () =>
         isOnlyFinalizer || stage.lanes().some(({ partition }) => partition === 0)
       const finalizer = startFinalizer({ ...chainDeps, mayRepair, isOnlyFinalizer })
-      return { chain, groups: [stage, ...sinks], finalizer }
+      const row = chainRow(chain)
+      const hasLabels = row !== undefined && feedsOfChain(row, feeds).has('address-labels')
+      const labels = hasLabels
+        ? startChainLabels({ ...chainDeps, explorerUrl: row.explorerUrl, mayWrite: mayRepair })
+        : undefined
+      return { chain, groups: [stage, ...sinks], finalizer, labels }
     }),
   )
   const status = (): ProcessorsStatus => ({
@@ -157,9 +164,10 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProce
     ),
     finalized: Object.fromEntries(parts.map(({ chain, finalizer }) => [chain, finalizer.last()])),
     failing: Object.fromEntries(
-      parts.flatMap(({ chain, groups, finalizer }) => [
+      parts.flatMap(({ chain, groups, finalizer, labels }) => [
         ...groups.map(({ group, failing }) => [group, failing?.() ?? []] as const),
         [`finalizer.${chain}`, finalizer.failing()] as const,
+        ...(labels ? [[`labels.${chain}`, labels.failing()] as const] : []),
       ]),
     ),
   })
@@ -172,7 +180,9 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProce
     stop: async () => {
       endObserving()
       await Promise.all(
-        parts.flatMap(({ groups, finalizer }) => [finalizer, ...groups].map((part) => part.stop())),
+        parts.flatMap(({ groups, finalizer, labels }) =>
+          [finalizer, ...(labels ? [labels] : []), ...groups].map((part) => part.stop()),
+        ),
       )
       await rowThreads.close()
       await laneThreads?.close()

@@ -1,15 +1,14 @@
 import { createReadStream, readFileSync, statSync } from 'node:fs'
+import { importLabels, type ListedLabel } from '../../core/clickhouse/label-store.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import {
   LABEL_FORMATS,
   type LabelFormat,
   type ListDefaults,
-  type ListedLabel,
   MAX_LIST_BYTES,
   parseLabels,
 } from '../../serving/risk/label-formats.ts'
-import { importLabels } from '../../serving/risk/label-store.ts'
 import { type OfacList, readOfacList } from '../../serving/risk/ofac-list.ts'
 import { withInfra } from '../app/with-infra.ts'
 import type { CommandContext } from './status.ts'

@@ -1,22 +1,10 @@
 import { parse as parseYaml } from 'yaml'
 import { distinctAddress, storedAddress } from '../../core/addresses.ts'
+import type { ListedLabel } from '../../core/clickhouse/label-store.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { CHAINS, chainRow } from '../../schemas/chains.ts'
-import { isRiskCategory, RISK_CATEGORIES, type RiskCategoryName } from '../../schemas/risk.ts'
-
-/** A label as a list says it. An empty chain: every chain that has such addresses. */
-export interface ListedLabel {
-  readonly chain: string
-  readonly address: string
-  readonly category: RiskCategoryName
-  readonly entity: string
-  readonly confidence: number
-  readonly evidenceUrl: string
-  /** null: from the import on. */
-  readonly validFromMs: number | null
-  readonly validToMs: number | null
-}
+import { isRiskCategory, RISK_CATEGORIES } from '../../schemas/risk.ts'
 
 /** What the list itself does not say. */
 export interface ListDefaults {

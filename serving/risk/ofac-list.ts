@@ -1,10 +1,10 @@
 import { distinctAddress, storedAddress } from '../../core/addresses.ts'
 import { base58Decode } from '../../core/base58.ts'
+import type { ListedLabel } from '../../core/clickhouse/label-store.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import { CHAINS, type ChainId, type Vm } from '../../schemas/chains.ts'
 import {
   type ListDefaults,
-  type ListedLabel,
   labelsOf,
   MAX_LABELS,
   MAX_TEXT,

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Warehouse } from '../../../core/clickhouse/client.ts'
+import { importLabels } from '../../../core/clickhouse/label-store.ts'
 import { DAY_MS, MINUTE_MS } from '../../../core/time.ts'
-import { importLabels } from '../../../serving/risk/label-store.ts'
 import { callApi, startApi, type TestApi } from '../api-stack.ts'
 import {
   addressSql,

@@ -1,6 +1,19 @@
-import type { Warehouse } from '../../core/clickhouse/client.ts'
-import { InvalidInput } from '../../core/errors.ts'
-import type { ListedLabel } from './label-formats.ts'
+import type { RiskCategoryName } from '../../schemas/risk.ts'
+import { InvalidInput } from '../errors.ts'
+import type { Warehouse } from './client.ts'
+
+/** A label as a list says it. An empty chain: every chain that has such addresses. */
+export interface ListedLabel {
+  readonly chain: string
+  readonly address: string
+  readonly category: RiskCategoryName
+  readonly entity: string
+  readonly confidence: number
+  readonly evidenceUrl: string
+  /** null: from the import on. */
+  readonly validFromMs: number | null
+  readonly validToMs: number | null
+}
 
 /** What an import did. */
 export interface ImportResult {
@@ -182,18 +195,60 @@ const changesOf = (
  */
 export const importLabels = async (
   warehouse: Pick<Warehouse, 'query' | 'insert'>,
-  { source, format, labels, nowMs }: LabelImport,
+  given: LabelImport,
 ): Promise<ImportResult> => {
-  if (!SOURCE_PATTERN.test(source)) {
+  if (!SOURCE_PATTERN.test(given.source)) {
     throw new InvalidInput(
       'label source',
       'a source name has up to 64 characters of a-z, 0-9, dot, dash and underscore',
     )
   }
+  return writeLabels(warehouse, given, ({ labels, nowMs }, stored) =>
+    changesOf(labels, stored, nowMs),
+  )
+}
+
+/** Labels that a contract of a chain gave, each with the moments that its events say. */
+export interface ChainLabels extends Omit<LabelImport, 'source' | 'format'> {
+  readonly chain: string
+  /** Row id of `protocols.ts`. */
+  readonly protocol: string
+  readonly contract: string
+}
+
+/** Name of the source of such labels; the colons keep it apart from the names of imported lists. */
+const chainLabelSource = ({
+  chain,
+  protocol,
+  contract,
+}: Pick<ChainLabels, 'chain' | 'protocol' | 'contract'>): string =>
+  `chain:${chain}:${protocol}:${contract}`
+
+/**
+ * Writes what a contract of a chain said, under versions like those of imports. A label ends by an event alone: those that are not among
+ * the given ones stay as they are. The same labels again change nothing, and complete what was interrupted.
+ */
+export const writeChainLabels = (
+  warehouse: Pick<Warehouse, 'query' | 'insert'>,
+  { chain, protocol, contract, labels, nowMs }: ChainLabels,
+): Promise<ImportResult> => {
+  const source = chainLabelSource({ chain, protocol, contract })
+  return writeLabels(warehouse, { source, format: 'chain-events', labels, nowMs }, (_, stored) => ({
+    ...changesOf(labels, stored, nowMs),
+    closed: [],
+  }))
+}
+
+const writeLabels = async (
+  warehouse: Pick<Warehouse, 'query' | 'insert'>,
+  given: LabelImport,
+  changes: (given: LabelImport, stored: readonly StoredLabel[]) => Changes,
+): Promise<ImportResult> => {
+  const { source, format, nowMs } = given
   const before = await readVersions(warehouse, source)
   const isInterrupted = before.source_written > before.source_imported
   const stored = await storedLabels(warehouse, source)
-  const { added, closed, unchanged } = changesOf(labels, stored, nowMs)
+  const { added, closed, unchanged } = changes(given, stored)
   const counts = { added: added.length, closed: closed.length }
   const changed = [...added, ...closed]
   if (changed.length === 0 && !isInterrupted)

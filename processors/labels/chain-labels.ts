@@ -1,0 +1,141 @@
+import type { RunningTask } from '../../core/bus/contract.ts'
+import type { Query, Warehouse } from '../../core/clickhouse/client.ts'
+import { writeChainLabels } from '../../core/clickhouse/label-store.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import { pause, retry } from '../../core/retry.ts'
+import type { FailingLane } from '../runtime/lane-activity.ts'
+import { type FinalLabelEvent, type LabelPlace, labelPeriods } from './label-periods.ts'
+
+/** What the writer of a chain's labels works with. */
+export interface ChainLabelDeps extends LabelPlace {
+  readonly warehouse: Pick<Warehouse, 'query' | 'insert'>
+  readonly log: Logger
+  /** Whether this process writes: of several that process the chain, one does. */
+  readonly mayWrite: () => boolean
+  /** Pause between two looks. Default 5 s. */
+  readonly idleMs?: number
+  /** Least time between two versions of labels: each has every record screened again. Default 5 minutes. */
+  readonly versionMs?: number
+}
+
+/** A running writer of labels. */
+export interface RunningChainLabels extends RunningTask {
+  /** Since when every round fails; nothing while rounds succeed. */
+  failing(): readonly FailingLane[]
+}
+
+const IDLE_MS = 5_000
+const VERSION_MS = 300_000
+const LABEL_RETRY = { firstMs: 1_000, maxMs: 60_000, tries: Number.POSITIVE_INFINITY }
+/** Most events of a chain that are read: all that its listed contracts ever logged. */
+const MAX_EVENTS = 200_000
+
+const finalSlotQuery = (chain: string): Query => ({
+  sql: `SELECT toFloat64(argMax(final_slot, _ver)) AS final_slot FROM ${chain}_chain_state WHERE key = 'final'`,
+})
+
+/**
+ * Events of final blocks. A reverted block's rows may be taken back later than finality is known here, as they come by other topics: what
+ * counts is that the block stands. The final slot is asked for before, so the table of blocks has all up to it.
+ */
+const finalEventsSql = (chain: string, columns: string): string => `SELECT ${columns}
+FROM ${chain}_address_label_events FINAL
+WHERE block_slot <= {final:UInt64} AND (block_slot, block_hash) IN (
+  SELECT block_slot, block_hash FROM ${chain}_blocks FINAL WHERE block_slot IN (SELECT block_slot FROM ${chain}_address_label_events))`
+
+const COLUMNS = `contract, protocol, address, action, tx_hash,
+  toFloat64(block_height) AS height, toFloat64(toUnixTimestamp64Milli(block_time)) AS time_ms`
+
+/** What all final events sum to: another one where there are more. */
+const readFingerprint = async (
+  { warehouse, chain }: Pick<ChainLabelDeps, 'warehouse' | 'chain'>,
+  final: number,
+): Promise<string> => {
+  const columns =
+    'concat(toString(count()), toString(groupBitXor(cityHash64(contract, block_hash, event_index, address, action)))) AS fingerprint'
+  const { rows } = await warehouse.query<{ readonly fingerprint: string }>({
+    sql: finalEventsSql(chain, columns),
+    params: { final },
+  })
+  return rows[0]?.fingerprint ?? ''
+}
+
+const readEvents = async (
+  { warehouse, chain }: Pick<ChainLabelDeps, 'warehouse' | 'chain'>,
+  final: number,
+): Promise<readonly FinalLabelEvent[]> => {
+  const { rows } = await warehouse.query<FinalLabelEvent>({
+    sql: `${finalEventsSql(chain, COLUMNS)} ORDER BY contract, block_slot, event_index LIMIT ${MAX_EVENTS + 1}`,
+    params: { final },
+  })
+  if (rows.length > MAX_EVENTS)
+    throw new InvalidInput('address labels', `${chain} has more than ${MAX_EVENTS} events`)
+  return rows
+}
+
+/**
+ * Writes the labels that events of final blocks give, where the events are not those of the fingerprint `known`. Returns their
+ * fingerprint. Safe to repeat and to interrupt: labels are keyed by address, source and beginning.
+ */
+export const updateChainLabels = async (
+  deps: Pick<ChainLabelDeps, 'warehouse' | 'chain' | 'explorerUrl'>,
+  nowMs: number,
+  known?: string,
+): Promise<string> => {
+  const { warehouse, chain } = deps
+  const { rows } = await warehouse.query<{ readonly final_slot: number }>(finalSlotQuery(chain))
+  const final = rows[0]?.final_slot ?? 0
+  const fingerprint = await readFingerprint(deps, final)
+  if (fingerprint === known) return fingerprint
+  const all = await readEvents(deps, final)
+  for (const contract of new Set(all.map((event) => event.contract))) {
+    const events = all.filter((event) => event.contract === contract)
+    const labels = labelPeriods(events, deps)
+    const protocol = events[0]?.protocol ?? ''
+    if (labels.length > 0)
+      await writeChainLabels(warehouse, { chain, protocol, contract, labels, nowMs })
+  }
+  return fingerprint
+}
+
+/** Keeps the labels of a chain at what events of its final blocks say. */
+export const startChainLabels = (deps: ChainLabelDeps): RunningChainLabels => {
+  const { chain, log, mayWrite, idleMs = IDLE_MS, versionMs = VERSION_MS } = deps
+  const controller = new AbortController()
+  const { signal } = controller
+  let known: string | undefined
+  let nextMs = Number.NEGATIVE_INFINITY
+  let failing: FailingLane | undefined
+  const round = async (): Promise<void> => {
+    const nowMs = Date.now()
+    if (!mayWrite() || nowMs < nextMs) return
+    const fingerprint = await updateChainLabels(deps, nowMs, known)
+    if (fingerprint !== known && known !== undefined) nextMs = nowMs + versionMs
+    known = fingerprint
+  }
+  const loop = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await retry(round, {
+        ...LABEL_RETRY,
+        signal,
+        onRetry: (error, attempt, waitMs) => {
+          failing = { partition: 0, sinceMs: failing?.sinceMs ?? Date.now(), error: String(error) }
+          log.warn({ chain, err: error, attempt, waitMs }, 'address labels failed, retrying')
+        },
+      })
+      failing = undefined
+      await pause(idleMs, signal)
+    }
+  }
+  const done = loop().catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
+  return {
+    failing: () => (failing === undefined ? [] : [failing]),
+    stop: async () => {
+      controller.abort(new Error('the writer of labels stopped'))
+      await done
+    },
+  }
+}

@@ -1,0 +1,298 @@
+/** Labels from events of listed contracts: taken at finality, once, and ended by the events that end them. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, beforeEach, test } from 'node:test'
+import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
+import { importLabels } from '../../core/clickhouse/label-store.ts'
+import { migrate } from '../../core/clickhouse/migrate.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
+import { startChainLabels, updateChainLabels } from '../../processors/labels/chain-labels.ts'
+import { readLabelsVersion } from '../../serving/risk/screen.ts'
+import { createSevereLabelCheck } from '../../serving/risk/severe-labels.ts'
+import { addressOf, txOf } from '../support/moved-money.ts'
+import { until } from '../support/until.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
+const NOW_MS = START_MS + 3_600_000
+const ORACLE = '0x40c57923924b5c5c5455c48d93317139addac8fb'
+const USDT = '0xdac17f958d2ee523a2206206994597c13d831ec7'
+const folder = mkdtempSync(join(tmpdir(), 'sluice-chain-labels-'))
+let warehouse: Warehouse
+
+before(async () => {
+  warehouse = await openWarehouse({ kind: 'embedded', path: folder })
+  await migrate(warehouse, ['eth'])
+})
+after(async () => {
+  await warehouse.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+beforeEach(async () => {
+  for (const table of ['eth_address_label_events', 'eth_blocks', 'eth_chain_state'])
+    await warehouse.command(`TRUNCATE TABLE ${table}`)
+  for (const table of ['address_labels', 'label_imports'])
+    await warehouse.command(`TRUNCATE TABLE ${table}`)
+})
+
+const timeOf = (height: number): number => START_MS + height * 12_000
+
+/** A block of that height and branch is stored. */
+const store = (height: number, branch = '', isReverted = false) =>
+  warehouse.insert('eth_blocks', [
+    {
+      block_time: timeOf(height),
+      block_slot: height,
+      block_height: height,
+      block_hash: `h${height}${branch}`,
+      _ver: isReverted ? 2 : 1,
+      _del: isReverted ? 1 : 0,
+    },
+  ])
+const finalize = (height: number) =>
+  warehouse.insert('eth_chain_state', [
+    {
+      key: 'final',
+      final_slot: height,
+      final_time: timeOf(height),
+      hot_from: 0,
+      seq: 1,
+      _ver: height,
+    },
+  ])
+
+interface Said {
+  readonly action?: 'added' | 'removed' | 'seized'
+  readonly contract?: string
+  readonly at: number
+  readonly branch?: string
+  readonly index?: number
+}
+/** A listed contract said something of the letter's address. */
+const say = (
+  letter: string,
+  { action = 'added', contract = USDT, at, branch = '', index = 0 }: Said,
+  isReverted = false,
+) =>
+  warehouse.insert('eth_address_label_events', [
+    {
+      block_time: timeOf(at),
+      block_slot: at,
+      block_height: at,
+      block_hash: `h${at}${branch}`,
+      tx_hash: txOf(at),
+      tx_index: 0,
+      event_index: index,
+      log_index: index,
+      contract,
+      protocol: contract === ORACLE ? 'chainalysis_oracle' : 'usdt_freezes',
+      action,
+      address: addressOf(letter),
+      _ver: isReverted ? 2 : 1,
+      _del: isReverted ? 1 : 0,
+    },
+  ])
+
+const PLACE = { chain: 'eth', explorerUrl: 'https://etherscan.io' }
+const update = (known?: string, into: Pick<Warehouse, 'query' | 'insert'> = warehouse) =>
+  updateChainLabels({ ...PLACE, warehouse: into }, NOW_MS, known)
+
+/** Labels as they are stored: letter, category, chain, first and last height. */
+const labels = async (): Promise<readonly string[]> => {
+  const { rows } = await warehouse.query<{
+    readonly text: string
+    readonly from: number
+    readonly to: number | null
+  }>({
+    sql: `SELECT concat(char(reinterpretAsUInt8(unhex(right(address, 2)))), ' ', category, ' ', chain) AS text,
+  toFloat64(toUnixTimestamp64Milli(valid_from)) AS from, toFloat64(toUnixTimestamp64Milli(valid_to)) AS to
+FROM address_labels FINAL ORDER BY address, valid_from`,
+  })
+  const height = (ms: number): number => (ms - START_MS) / 12_000
+  return rows.map(
+    ({ text, from, to }) => `${text} ${height(from)} ${to === null ? 'open' : height(to)}`,
+  )
+}
+
+test('a label begins at its event and names contract, transaction and block; nothing of a block that is not final counts', async () => {
+  for (const height of [1, 2, 3]) await store(height)
+  await say('A', { at: 2 })
+  await say('B', { at: 3 })
+  await say('C', { at: 2, contract: ORACLE, index: 1 })
+  await update()
+  assert.deepEqual(await labels(), [])
+  await finalize(1)
+  await update()
+  assert.deepEqual([await labels(), await readLabelsVersion(warehouse)], [[], 0])
+  await finalize(2)
+  await update()
+  assert.deepEqual(await labels(), ['A issuer_frozen eth 2 open', 'C sanctions  2 open'])
+  const { rows } = await warehouse.query({
+    sql: `SELECT source, evidence_url, entity, confidence FROM address_labels FINAL WHERE category = 'issuer_frozen'`,
+  })
+  assert.deepEqual(rows, [
+    {
+      source: `chain:eth:usdt_freezes:${USDT}`,
+      evidence_url: `https://etherscan.io/tx/${txOf(2)}#block=2`,
+      entity: '',
+      confidence: 1,
+    },
+  ])
+})
+
+test('what a reorg took back gives no label, though its rows are taken back later than finality is known', async () => {
+  await store(1)
+  await store(2, 'old')
+  await say('A', { at: 2, branch: 'old' })
+  await say('B', { at: 2, branch: 'old', index: 1 })
+  await store(2, 'old', true)
+  await store(2, 'new')
+  await say('B', { at: 2, branch: 'new', index: 1 })
+  await finalize(2)
+  await update()
+  assert.deepEqual(await labels(), ['B issuer_frozen eth 2 open'])
+  await say('A', { at: 2, branch: 'old' }, true)
+  await update()
+  assert.deepEqual(await labels(), ['B issuer_frozen eth 2 open'])
+})
+
+test('a removal ends a label, a later addition begins another, and destroyed funds show that an account is listed', async () => {
+  for (const height of [1, 2, 3, 4]) await store(height)
+  await finalize(4)
+  await say('A', { at: 1 })
+  await say('A', { at: 2, action: 'seized' })
+  await say('A', { at: 3, action: 'removed' })
+  await say('A', { at: 4 })
+  await say('B', { at: 2, action: 'seized', index: 1 })
+  await say('C', { at: 2, action: 'removed', index: 2 })
+  await say('D', { at: 2, index: 3 })
+  await say('D', { at: 2, action: 'removed', index: 4 })
+  await say('D', { at: 2, index: 5 })
+  await update()
+  assert.deepEqual(await labels(), [
+    'A issuer_frozen eth 1 3',
+    'A issuer_frozen eth 4 open',
+    'B issuer_frozen eth 2 open',
+    'D issuer_frozen eth 2 open',
+  ])
+})
+
+test('a removal that becomes final later ends the label that is stored, and screening knows it no more', async () => {
+  for (const height of [1, 2]) await store(height)
+  await finalize(1)
+  await say('A', { at: 1, contract: ORACLE })
+  await say('A', { at: 2, contract: ORACLE, action: 'removed' })
+  const first = await update()
+  const isSevere = () => createSevereLabelCheck(warehouse, () => NOW_MS)(addressOf('A'))
+  assert.equal(await isSevere(), true)
+  const version = await readLabelsVersion(warehouse)
+  await finalize(2)
+  assert.notEqual(await update(first), first)
+  assert.deepEqual(await labels(), ['A sanctions  1 2'])
+  assert.equal(await isSevere(), false)
+  assert.ok((await readLabelsVersion(warehouse)) > version, 'stored results are screened again')
+})
+
+test('the same events again, after a restart or rows that come twice, change nothing', async () => {
+  await store(1)
+  await finalize(1)
+  await say('A', { at: 1 })
+  const fingerprint = await update()
+  const [before, version] = [await labels(), await readLabelsVersion(warehouse)]
+  await say('A', { at: 1 })
+  assert.equal(await update(fingerprint), fingerprint)
+  assert.equal(await update(), fingerprint, 'a restart knows no fingerprint')
+  assert.deepEqual([await labels(), await readLabelsVersion(warehouse)], [before, version])
+})
+
+test('what was interrupted between labels and their version is completed with a version', async () => {
+  await store(1)
+  await finalize(1)
+  await say('A', { at: 1 })
+  const into = {
+    query: warehouse.query,
+    insert: async (...args: Parameters<Warehouse['insert']>) => {
+      if (args[0] === 'label_imports') throw new Outage('warehouse', 'away')
+      return warehouse.insert(...args)
+    },
+  }
+  await assert.rejects(update(undefined, into), Outage)
+  assert.equal(await readLabelsVersion(warehouse), 0)
+  await update()
+  assert.deepEqual(await labels(), ['A issuer_frozen eth 1 open'])
+  assert.ok((await readLabelsVersion(warehouse)) > 0)
+})
+
+test('a label ends by an event alone: lost events end none', async () => {
+  await store(1)
+  await finalize(1)
+  await say('A', { at: 1 })
+  await say('B', { at: 1, index: 1 })
+  await update()
+  await warehouse.command('TRUNCATE TABLE eth_address_label_events')
+  await say('B', { at: 1, index: 1 })
+  await update()
+  assert.deepEqual(await labels(), ['A issuer_frozen eth 1 open', 'B issuer_frozen eth 1 open'])
+})
+
+test('a list that is imported cannot have the name of a contract', async () => {
+  const source = `chain:eth:usdt_freezes:${USDT}`
+  const list = { source, format: 'csv', labels: [], nowMs: NOW_MS }
+  await assert.rejects(importLabels(warehouse, list), InvalidInput)
+})
+
+test('a running writer follows finality, waits between versions, and writes where it may', async () => {
+  for (const height of [1, 2, 3]) await store(height)
+  await finalize(1)
+  await say('A', { at: 1 })
+  const log = makeSilentLogger()
+  let isOwner = false
+  const deps = { ...PLACE, warehouse, log, mayWrite: () => isOwner, idleMs: 20 }
+  const writer = startChainLabels({ ...deps, versionMs: 60_000 })
+  try {
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    assert.deepEqual(await labels(), [])
+    isOwner = true
+    await until(async () => (await labels()).length === 1, 'the first label')
+    await say('B', { at: 2 })
+    await finalize(2)
+    await until(async () => (await labels()).length === 2, 'the second label')
+    await say('C', { at: 3 })
+    await finalize(3)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    assert.equal((await labels()).length, 2, 'the next version waits')
+    assert.deepEqual(writer.failing(), [])
+  } finally {
+    await writer.stop()
+  }
+})
+
+test('a writer that fails says so, and goes on when the warehouse is back', async () => {
+  await store(1)
+  await finalize(1)
+  await say('A', { at: 1 })
+  let isAway = true
+  const query = (async (...args: Parameters<Warehouse['query']>) => {
+    if (isAway) throw new Outage('warehouse', 'away')
+    return warehouse.query(...args)
+  }) as Warehouse['query']
+  const log = makeSilentLogger()
+  const into = { query, insert: warehouse.insert }
+  const writer = startChainLabels({
+    ...PLACE,
+    warehouse: into,
+    log,
+    mayWrite: () => true,
+    idleMs: 20,
+  })
+  try {
+    await until(() => writer.failing().length > 0, 'it fails')
+    isAway = false
+    await until(async () => (await labels()).length === 1, 'the label')
+    await until(() => writer.failing().length === 0, 'it works')
+  } finally {
+    await writer.stop()
+  }
+})

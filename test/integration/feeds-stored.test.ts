@@ -51,6 +51,8 @@ const market = (): Block => ({
   timeMs: 1_700_000_000_000,
 })
 
+const SANCTIONS_ORACLE = '0x40c57923924b5c5c5455c48d93317139addac8fb'
+const USDC_OF_CIRCLE = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
 const HAPPY_RED_PACKET = '0xabbe1101fd8fa5847c452a6d70c8655532b03c33'
 
 /** A red packet is created, claimed from and refunded. */
@@ -71,6 +73,15 @@ const packets = (): Block => ({
       'RefundSuccess(bytes32 id, address token_address, uint256 remaining_balance)',
       [CONDITION, USDC, 5n],
     ),
+  ]),
+  timeMs: 1_700_000_000_000,
+})
+
+/** Two addresses on a list, one frozen. */
+const labelled = (): Block => ({
+  ...buildSingleTransactionBlock([
+    buildEventLog(SANCTIONS_ORACLE, 'SanctionedAddressesAdded(address[] addrs)', [[WHO, USDC]]),
+    buildEventLog(USDC_OF_CIRCLE, 'Blacklisted(address indexed _account)', [WHO]),
   ]),
   timeMs: 1_700_000_000_000,
 })
@@ -138,6 +149,7 @@ const ROWS: readonly Stored[] = [
     block: packets,
     rows: { redpackets: 1, redpacket_claims: 1, redpacket_refunds: 1 },
   },
+  { chain: 'eth', block: labelled, rows: { address_label_events: 3 } },
 ]
 
 const countsOf = async (

@@ -1,9 +1,10 @@
 import type { RunningTask } from '../../core/bus/contract.ts'
-import type { Query, Warehouse } from '../../core/clickhouse/client.ts'
+import type { Warehouse } from '../../core/clickhouse/client.ts'
 import { writeChainLabels } from '../../core/clickhouse/label-store.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { pause, retry } from '../../core/retry.ts'
+import { DAY_MS } from '../../core/time.ts'
 import type { FailingLane } from '../runtime/lane-activity.ts'
 import { type FinalLabelEvent, type LabelPlace, labelPeriods } from './label-periods.ts'
 
@@ -31,43 +32,62 @@ const LABEL_RETRY = { firstMs: 1_000, maxMs: 60_000, tries: Number.POSITIVE_INFI
 /** Most events of a chain that are read: all that its listed contracts ever logged. */
 const MAX_EVENTS = 200_000
 
-const finalSlotQuery = (chain: string): Query => ({
-  sql: `SELECT toFloat64(argMax(final_slot, _ver)) AS final_slot FROM ${chain}_chain_state WHERE key = 'final'`,
+/** Blocks that became final so long ago are not looked up any more: nothing of them is taken back that late. */
+const CHECKED_DAYS = 30
+
+/** The newest final block. */
+interface Finality {
+  readonly slot: number
+  readonly time_ms: number
+}
+
+const readFinality = async ({
+  warehouse,
+  chain,
+}: Pick<ChainLabelDeps, 'warehouse' | 'chain'>): Promise<Finality> => {
+  const { rows } = await warehouse.query<Finality>({
+    sql: `SELECT toFloat64(argMax(final_slot, _ver)) AS slot, toFloat64(toUnixTimestamp64Milli(argMax(final_time, _ver))) AS time_ms
+FROM ${chain}_chain_state WHERE key = 'final'`,
+  })
+  return rows[0] ?? { slot: 0, time_ms: 0 }
+}
+
+const finalParams = ({ slot, time_ms }: Finality) => ({
+  final: slot,
+  checked: Math.max(0, time_ms - CHECKED_DAYS * DAY_MS),
 })
 
-/**
- * Events of final blocks. A reverted block's rows may be taken back later than finality is known here, as they come by other topics: what
- * counts is that the block stands. The final slot is asked for before, so the table of blocks has all up to it.
- */
-const finalEventsSql = (chain: string, columns: string): string => `SELECT ${columns}
-FROM ${chain}_address_label_events FINAL
-WHERE block_slot <= {final:UInt64} AND (block_slot, block_hash) IN (
-  SELECT block_slot, block_hash FROM ${chain}_blocks FINAL WHERE block_slot IN (SELECT block_slot FROM ${chain}_address_label_events))`
-
-const COLUMNS = `contract, protocol, address, action, tx_hash,
-  toFloat64(block_height) AS height, toFloat64(toUnixTimestamp64Milli(block_time)) AS time_ms`
-
-/** What all final events sum to: another one where there are more. */
+/** What the stored events up to the final block sum to: another one where there are others. Whether their blocks stand follows from both. */
 const readFingerprint = async (
   { warehouse, chain }: Pick<ChainLabelDeps, 'warehouse' | 'chain'>,
-  final: number,
+  finality: Finality,
 ): Promise<string> => {
-  const columns =
-    'concat(toString(count()), toString(groupBitXor(cityHash64(contract, block_hash, event_index, address, action)))) AS fingerprint'
   const { rows } = await warehouse.query<{ readonly fingerprint: string }>({
-    sql: finalEventsSql(chain, columns),
-    params: { final },
+    sql: `SELECT concat(toString(count()), ' ', toString(groupBitXor(cityHash64(contract, block_hash, event_index, address, action)))) AS fingerprint
+FROM ${chain}_address_label_events FINAL WHERE block_slot <= {final:UInt64}`,
+    params: finalParams(finality),
   })
   return rows[0]?.fingerprint ?? ''
 }
 
+/**
+ * Events of final blocks, oldest first. Rows of a block that was reverted may be taken back later than finality is known here, as they come by
+ * other topics: what counts is that the block stands. Finality is asked for before, so the table of blocks has all up to it.
+ */
 const readEvents = async (
   { warehouse, chain }: Pick<ChainLabelDeps, 'warehouse' | 'chain'>,
-  final: number,
+  finality: Finality,
 ): Promise<readonly FinalLabelEvent[]> => {
+  const isChecked = 'block_time >= fromUnixTimestamp64Milli({checked:Int64})'
   const { rows } = await warehouse.query<FinalLabelEvent>({
-    sql: `${finalEventsSql(chain, COLUMNS)} ORDER BY contract, block_slot, event_index LIMIT ${MAX_EVENTS + 1}`,
-    params: { final },
+    sql: `SELECT contract, protocol, address, action, tx_hash,
+  toFloat64(block_height) AS height, toFloat64(toUnixTimestamp64Milli(block_time)) AS time_ms
+FROM ${chain}_address_label_events FINAL
+WHERE block_slot <= {final:UInt64} AND (NOT ${isChecked} OR (block_slot, block_hash) IN (
+  SELECT block_slot, block_hash FROM ${chain}_blocks FINAL
+  WHERE block_slot IN (SELECT block_slot FROM ${chain}_address_label_events WHERE ${isChecked})))
+ORDER BY contract, block_slot, event_index LIMIT ${MAX_EVENTS + 1}`,
+    params: finalParams(finality),
   })
   if (rows.length > MAX_EVENTS)
     throw new InvalidInput('address labels', `${chain} has more than ${MAX_EVENTS} events`)
@@ -84,11 +104,10 @@ export const updateChainLabels = async (
   known?: string,
 ): Promise<string> => {
   const { warehouse, chain } = deps
-  const { rows } = await warehouse.query<{ readonly final_slot: number }>(finalSlotQuery(chain))
-  const final = rows[0]?.final_slot ?? 0
-  const fingerprint = await readFingerprint(deps, final)
+  const finality = await readFinality(deps)
+  const fingerprint = await readFingerprint(deps, finality)
   if (fingerprint === known) return fingerprint
-  const all = await readEvents(deps, final)
+  const all = await readEvents(deps, finality)
   for (const contract of new Set(all.map((event) => event.contract))) {
     const events = all.filter((event) => event.contract === contract)
     const labels = labelPeriods(events, deps)

@@ -237,6 +237,15 @@ test('a label ends by an event alone: lost events end none', async () => {
   assert.deepEqual(await labels(), ['A issuer_frozen eth 1 open', 'B issuer_frozen eth 1 open'])
 })
 
+test('events of a month ago stand without their blocks; those of today do not', async () => {
+  const monthInBlocks = (31 * 86_400) / 12
+  await say('A', { at: 1 })
+  await say('B', { at: 1 + monthInBlocks })
+  await finalize(2 + monthInBlocks)
+  await update()
+  assert.deepEqual(await labels(), ['A issuer_frozen eth 1 open'])
+})
+
 test('a list that is imported cannot have the name of a contract', async () => {
   const source = `chain:eth:usdt_freezes:${USDT}`
   const list = { source, format: 'csv', labels: [], nowMs: NOW_MS }

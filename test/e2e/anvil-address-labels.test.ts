@@ -1,5 +1,8 @@
 /** Labels from logs of a real node: contracts at listed addresses and strangers log, blocks are reverted and become final, addresses are screened over REST. */
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { concat, type Hex } from 'viem'
 import { updateChainLabels } from '../../processors/labels/chain-labels.ts'
@@ -17,21 +20,27 @@ const LOGGER_CODE = '0x602036038060205f375f35905fa100'
 /** More blocks than finality lags on the node: two epochs of eight slots. */
 const FINAL_AFTER = 20
 
+const folder = mkdtempSync(join(tmpdir(), 'sluice-anvil-labels-'))
 let anvil: Anvil
 let stack: AnvilStack
+
+const start = (): Promise<AnvilStack> =>
+  startAnvilStack(anvil, {
+    extra: { factories: [], quotes: [], referencePools: [], replace: false },
+    overrides: { feeds: ['address-labels'] },
+    folder,
+  })
 
 before(async () => {
   anvil = await startAnvil()
   for (const address of [ORACLE, USDT, STRANGER] as const)
     await anvil.client.setCode({ address, bytecode: LOGGER_CODE })
-  stack = await startAnvilStack(anvil, {
-    extra: { factories: [], quotes: [], referencePools: [], replace: false },
-    overrides: { feeds: ['address-labels'] },
-  })
+  stack = await start()
 })
 after(async () => {
   await stack.stop()
   await anvil.stop()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 const accountOf = (nth: number): string => `0x${nth.toString(16).padStart(40, 'a')}`
@@ -162,7 +171,24 @@ test('a removal ends the label once it is final, and what was screened is screen
   assert.equal(await riskOf(accountOf(1), (risk) => risk === 'Low'), 'Low')
 })
 
-test('ten thousand addresses in one log are a drop, and the chain goes on', async () => {
+test('after a restart the labels of before are there once, and those of the time between are added', async () => {
+  const before = await labelled()
+  await stack.stop()
+  await freeze(7)
+  await list('Removed', [accountOf(2)])
+  await anvil.client.mine({ blocks: FINAL_AFTER })
+  stack = await start()
+  const expected = before.map((each) => (each === accountOf(2) ? `${each} ended` : each))
+  await stack.caughtUp()
+  await update()
+  assert.deepEqual(await labelled(), [...expected, accountOf(7)].toSorted())
+  const { rows } = await stack.product.app.warehouse.query({
+    sql: 'SELECT address FROM eth_address_label_events FINAL GROUP BY address, action, block_hash HAVING count() > 1',
+  })
+  assert.deepEqual(rows, [])
+})
+
+test('ten thousand addresses in one log are a drop, and the chain continues', async () => {
   const before = await labelled()
   const accounts = Array.from({ length: 10_000 }, (_, at) => accountOf(100 + at))
   const { topics, data } = buildEventLog(ORACLE, 'SanctionedAddressesAdded(address[] addrs)', [

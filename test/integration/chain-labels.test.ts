@@ -278,7 +278,7 @@ test('a running writer follows finality, waits between versions, and writes wher
   }
 })
 
-test('a writer that fails says so, and goes on when the warehouse is back', async () => {
+test('a writer that fails says so, and continues when the warehouse is back', async () => {
   await store(1)
   await finalize(1)
   await say('A', { at: 1 })

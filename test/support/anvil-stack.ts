@@ -20,7 +20,15 @@ export interface AnvilStack {
 /** Starts the product as one that follows the node's chain as `ethereum`. */
 export const startAnvilStack = async (
   { client, wsUrl }: Pick<Anvil, 'client' | 'wsUrl'>,
-  { extra, overrides = {} }: { readonly extra: ChainExtra; readonly overrides?: ConfigOverrides },
+  {
+    extra,
+    overrides = {},
+    folder,
+  }: {
+    readonly extra: ChainExtra
+    readonly overrides?: ConfigOverrides
+    readonly folder?: string
+  },
 ): Promise<AnvilStack> => {
   const closing = new AbortController()
   const source = await evmSource({
@@ -33,7 +41,11 @@ export const startAnvilStack = async (
     log: makeSilentLogger(),
     signal: closing.signal,
   })
-  const product = await startAppStack({ chain: { row: CHAINS.eth, source, extra }, overrides })
+  const product = await startAppStack({
+    chain: { row: CHAINS.eth, source, extra },
+    overrides,
+    ...(folder !== undefined && { folder }),
+  })
   return {
     product,
     caughtUp: async () => {

@@ -4,7 +4,7 @@ import { arrayAt } from '../abi/dynamic.ts'
 import { addressIn, wordAt } from '../abi/words.ts'
 import { BAD_ADDRESS, BAD_ARRAY, type EvmEvent, type EvmFamily } from './types.ts'
 
-/** Most addresses of one log. Each one that is new takes 22,100 gas (EIP-2929), so as many as this take more than a block of Ethereum has. */
+/** Most addresses of one log. As many that are new take 90 million gas: each writes a slot that was empty (22,100, EIP-2929). */
 const MAX_LISTED_ADDRESSES = 4_096n
 
 const ADDRESS_LIMIT = 1n << 160n

@@ -3,6 +3,7 @@ import { Fault } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { AccountPoolFamily, AccountPoolHead } from './account-pool.ts'
 import type { ChainMarket } from './chain-market.ts'
+import { dlmmFamily } from './dlmm-accounts.ts'
 import type { Pool } from './pool.ts'
 import type { SwapRequest } from './search.ts'
 import type { SolanaReader } from './solana-node.ts'
@@ -10,6 +11,7 @@ import { whirlpoolFamily } from './whirlpool-accounts.ts'
 
 /** Families whose pools are read from their accounts, by the kind of their pools. */
 const FAMILIES: Readonly<Partial<Record<Pool['kind'], AccountPoolFamily>>> = {
+  dlmm: dlmmFamily,
   whirlpool: whirlpoolFamily,
 }
 

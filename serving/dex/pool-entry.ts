@@ -315,6 +315,8 @@ const POOL_MAKERS: Readonly<Record<Pool['kind'], (entry: PoolEntry) => Pool | nu
   bins: binPool,
   concentrated: concentratedPool,
   constant_product: constantProductPool,
+  // Its state is in its accounts.
+  dlmm: () => null,
   fee_on_input: feeOnInputPool,
   fee_on_quote: quotedPool,
   // Its state is in its accounts.

@@ -3,6 +3,8 @@ import { feeOnInputAmountIn, feeOnInputAmountOut } from '../../core/prices/fee-o
 import type { ConcentratedState } from './concentrated-liquidity.ts'
 import { concentratedAmountIn, concentratedAmountOut } from './concentrated-liquidity.ts'
 import { constantProductAmountIn, constantProductAmountOut } from './constant-product.ts'
+import { DLMM_PRICE_BITS, dlmmPriceOfBin } from './dlmm-bin.ts'
+import { type DlmmBook, dlmmAmountIn, dlmmAmountOut } from './dlmm-book.ts'
 import {
   buyBaseExactIn,
   buyBaseExactOut,
@@ -73,6 +75,15 @@ export interface WhirlpoolPool extends PoolHead, WhirlpoolState {
   readonly arrays: readonly { readonly start: number; readonly address: string }[]
 }
 
+/** A pool of Meteora DLMM, for swaps at the moment at which its accounts were read. */
+export interface DlmmPool extends PoolHead, DlmmBook {
+  readonly kind: 'dlmm'
+  /** Place of X among its tokens. */
+  readonly sideOfX: 0 | 1
+  /** Accounts of bins that a swap may come to, in the order in which it does, when X is sold and when Y is. */
+  readonly binArrays: { readonly sellingX: readonly string[]; readonly sellingY: readonly string[] }
+}
+
 /** A pool whose exact state is known. */
 export type Pool =
   | ConstantProductPool
@@ -81,6 +92,7 @@ export type Pool =
   | QuotedPool
   | BinPool
   | WhirlpoolPool
+  | DlmmPool
 
 /** Why a pool gives no quote. */
 export type QuoteRefusal = 'insufficient_liquidity' | 'beyond_known_ticks'
@@ -127,6 +139,8 @@ export const quoteExactIn = (pool: Pool, tokenIn: string, amountIn: bigint): Amo
   switch (pool.kind) {
     case 'bins':
       return bookAmountOut(pool, side === pool.sideOfX, amountIn)
+    case 'dlmm':
+      return dlmmAmountOut(pool, side === pool.sideOfX, amountIn)
     case 'concentrated':
       return concentratedAmountOut(pool, side === 0, amountIn)
     case 'constant_product':
@@ -148,6 +162,8 @@ export const quoteExactOut = (pool: Pool, tokenIn: string, amountOut: bigint): A
   switch (pool.kind) {
     case 'bins':
       return bookAmountIn(pool, side === pool.sideOfX, amountOut)
+    case 'dlmm':
+      return dlmmAmountIn(pool, side === pool.sideOfX, amountOut)
     case 'concentrated':
       return concentratedAmountIn(pool, side === 0, amountOut)
     case 'constant_product':
@@ -163,7 +179,7 @@ export const quoteExactOut = (pool: Pool, tokenIn: string, amountOut: bigint): A
   }
 }
 
-/** A pool as it is at a moment: only the fee of one with bins depends on the time. */
+/** A pool as it is at a moment: only the fee of Liquidity Book depends on the time. That of DLMM is as of the clock of its reading. */
 export const poolAt = (pool: Pool, nowMs: number): Pool =>
   pool.kind === 'bins' ? { ...pool, timeS: Math.floor(nowMs / 1_000) } : pool
 
@@ -188,6 +204,11 @@ const firstPrice = (pool: Pool): Ratio => {
     case 'bins': {
       const price = priceOfBin(pool.activeBin, pool.binStep) ?? 1n
       const one = 1n << PRICE_BITS
+      return pool.sideOfX === 0 ? { of: price, by: one } : { of: one, by: price }
+    }
+    case 'dlmm': {
+      const price = dlmmPriceOfBin(pool.activeBin, pool.binStep) ?? 1n
+      const one = 1n << DLMM_PRICE_BITS
       return pool.sideOfX === 0 ? { of: price, by: one } : { of: one, by: price }
     }
     case 'concentrated':

@@ -12,6 +12,7 @@ const PROVEN_BY_EVENTS: Readonly<Partial<Record<ProtocolRow['family'], Pool['kin
 
 /** Families of Solana whose pools are priced by what a node says of their accounts. */
 const READ_FROM_ACCOUNTS: Readonly<Partial<Record<ProtocolRow['family'], Pool['kind']>>> = {
+  meteora_dlmm: 'dlmm',
   orca_whirlpool: 'whirlpool',
 }
 

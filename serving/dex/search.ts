@@ -96,6 +96,7 @@ const STEP_UNITS: Readonly<Record<Pool['kind'], number>> = {
   fee_on_input: 1,
   fee_on_quote: 1,
   bins: 3,
+  dlmm: 3,
   concentrated: 5,
   whirlpool: 5,
 }

@@ -44,11 +44,16 @@ const ROLES = {
   sign: AccountRole.WRITABLE_SIGNER,
 } as const
 
-/** A part of the seeds of an address: a word, or an address. */
-export type Seed = { readonly word: string } | { readonly key: string }
+/** A part of the seeds of an address: a word, an address, or bytes. */
+export type Seed =
+  | { readonly word: string }
+  | { readonly key: string }
+  | { readonly bytes: Uint8Array }
 
-const seedBytes = (seed: Seed): Uint8Array | ReturnType<typeof keyBytes> =>
-  'word' in seed ? Buffer.from(seed.word) : keyBytes(seed.key)
+const seedBytes = (seed: Seed): Uint8Array | ReturnType<typeof keyBytes> => {
+  if ('bytes' in seed) return seed.bytes
+  return 'word' in seed ? Buffer.from(seed.word) : keyBytes(seed.key)
+}
 
 const keyBytes = (key: string) => getAddressEncoder().encode(address(key))
 

@@ -1,4 +1,5 @@
 import type { PROTOCOLS } from '../../schemas/protocols.ts'
+import { meteoraDlmm } from './dlmm-venue.ts'
 import type { Pool } from './pool.ts'
 import {
   ASSOCIATED_TOKEN_PROGRAM,
@@ -278,6 +279,7 @@ export const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
 
 /** By the id of the protocol. */
 export const SOLANA_VENUES = {
+  meteora_dlmm: meteoraDlmm,
   orca_whirlpool: orcaWhirlpool,
   pump_fun: pumpFun,
   pumpswap: pumpSwap,

@@ -136,6 +136,7 @@ const FAMILIES: Readonly<Record<Pool['kind'], Family | null>> = {
   bins: null,
   constant_product: 'v2',
   concentrated: 'v3',
+  dlmm: null,
   fee_on_input: null,
   fee_on_quote: null,
   whirlpool: null,

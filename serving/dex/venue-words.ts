@@ -15,6 +15,7 @@ const SOLANA_WORDS: Readonly<Record<string, readonly string[]>> = {
   raydium: ['raydium_amm_v4', 'raydium_cpmm'],
   pumpfun: ['pump_fun', 'pumpswap'],
   orca: ['orca_whirlpool'],
+  meteora: ['meteora_dlmm'],
   moonshot: [],
   candy: [],
   launchpad: [],

@@ -3,7 +3,8 @@
  * `npm test` with that many kills, every chain side by side for `SLUICE_DRILL_MINUTES`, and after them the soak.
  */
 import { spawnSync } from 'node:child_process'
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runMutation } from './drills/mutation.ts'
 import { runFiles } from './run-files.ts'
@@ -16,11 +17,25 @@ const CRASH_FILES = [
   'test/drills/crash-roles.test.ts',
   'test/drills/ten-chains.test.ts',
 ]
-const SOLANA_PROGRAM_FILES = [
-  'test/integration/whirlpool-program.test.ts',
-  'test/integration/whirlpool-route.test.ts',
-  'test/drills/solana-venue-programs.test.ts',
-]
+/** Files with what they need of the folder of programs; the others leave out what they lack themselves. */
+const SOLANA_PROGRAM_FILES: Readonly<Record<string, readonly string[]>> = {
+  'test/integration/whirlpool-program.test.ts': ['whirlpool.so'],
+  'test/integration/whirlpool-route.test.ts': ['whirlpool.so'],
+  'test/drills/solana-venue-programs.test.ts': [],
+  'test/drills/dlmm-program.test.ts': ['meteora_dlmm.so', 'meteora_dlmm_accounts.json'],
+  'test/drills/dlmm-route.test.ts': ['meteora_dlmm.so', 'meteora_dlmm_accounts.json'],
+}
+
+const runSolanaPrograms = (folder: string): Promise<number> => {
+  const has = (name: string): boolean => existsSync(join(folder, name))
+  const files = Object.entries(SOLANA_PROGRAM_FILES)
+  for (const [file, needed] of files) {
+    const missing = needed.filter((name) => !has(name))
+    if (missing.length > 0) console.log(`# not run: ${file}, for want of ${missing.join(', ')}`)
+  }
+  const ready = files.filter(([, needed]) => needed.every(has)).map(([file]) => file)
+  return runTests(ready, { SLUICE_SOLANA_PROGRAMS: resolve(folder) })
+}
 /** Trades per second of chain time in the drills of whole processes. */
 const TRADES_PER_SECOND = '200'
 
@@ -111,9 +126,8 @@ const DRILLS: Readonly<Record<string, Drill>> = {
   },
   'solana-programs': {
     about:
-      'FOLDER: swaps on Solana by programs of its network (whirlpool.so, raydium_cpmm.so, raydium_amm_v4.so, as `solana program dump` writes them)',
-    run: ([folder = '']) =>
-      runTests(SOLANA_PROGRAM_FILES, { SLUICE_SOLANA_PROGRAMS: resolve(folder) }),
+      'FOLDER: swaps on Solana by programs of its network, which the folder holds (docs/swap.md)',
+    run: ([folder = '']) => runSolanaPrograms(folder),
   },
   'go-client': {
     about: 'streams as the Go client of Centrifuge reads them; needs Go 1.25',

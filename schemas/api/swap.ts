@@ -126,6 +126,19 @@ const TOKEN_PERMIT_MESSAGE = namedObject('TokenPermitMessage', {
   nonce: UINT256('That of the next permit of the owner'),
   deadline: UINT256('Unix seconds'),
 })
+const DAI_PERMIT_MESSAGE = namedObject('DaiPermitMessage', {
+  holder: ADDRESS,
+  spender: ADDRESS,
+  nonce: UINT256('That of the next permit of the holder'),
+  expiry: UINT256('Unix seconds; 0, which the token takes for ever, is refused'),
+  allowed: Type.Boolean({
+    description:
+      'true: the spender may take everything until that is revoked; false, which revokes it, is refused',
+  }),
+})
+const ANY_TOKEN_PERMIT_MESSAGE = Type.Union([TOKEN_PERMIT_MESSAGE, DAI_PERMIT_MESSAGE], {
+  description: "In the form that the token takes: EIP-2612's, or DAI's",
+})
 const PERMIT_DOMAIN = namedObject('PermitDomain', {
   name: Type.Optional(Type.String({ maxLength: 128 })),
   version: Type.Optional(Type.String({ maxLength: 128, description: 'Of a token' })),
@@ -141,11 +154,11 @@ const PermitWords = namedObject('SignedPermitData', {
 })
 export type PermitWords = Static<typeof PermitWords>
 
-/** Typed data of a permit of a token (EIP-2612) as it was signed. */
+/** Typed data of a permit of a token (of EIP-2612 or of DAI's form) as it was signed. */
 const TokenPermitWords = namedObject('SignedTokenPermitData', {
   domain: PERMIT_DOMAIN,
   primaryType: Type.Literal('Permit'),
-  message: TOKEN_PERMIT_MESSAGE,
+  message: ANY_TOKEN_PERMIT_MESSAGE,
 })
 export type TokenPermitWords = Static<typeof TokenPermitWords>
 
@@ -172,7 +185,7 @@ export const SwapRouteInput = namedObject('SwapRouteInput', {
     Type.String({
       maxLength: 4_096,
       description:
-        'EVM: hex of the signature of permitData, or without permitData of a call of the permit function of Permit2 or of the token that is sold',
+        "EVM: hex of the signature of permitData, or without permitData of a call of the permit function of Permit2 or of the token that is sold (EIP-2612 or DAI's form)",
     }),
   ),
   permitData: Type.Optional(
@@ -245,7 +258,7 @@ const BUILT_SWAP = {
         domain: PERMIT_DOMAIN,
         types: DATA_TYPES,
         primaryType: Type.Literal('Permit'),
-        message: TOKEN_PERMIT_MESSAGE,
+        message: ANY_TOKEN_PERMIT_MESSAGE,
       }),
     ]),
   ),

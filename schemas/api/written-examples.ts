@@ -370,6 +370,13 @@ const TOKEN_PERMIT_DATA = {
     ],
   },
 }
+const DAI_PERMIT_MESSAGE = {
+  holder: SWAP_INPUT.userAddress,
+  spender: TOKEN_PERMIT_MESSAGE.spender,
+  nonce: '0',
+  expiry: '1767615600',
+  allowed: true,
+}
 /** The transaction above, not signed. */
 const SWAP_TX_HEX =
   '0x02ed01078459682f008506fc23ac0083033450947a250d5630b4cf539739df2c5dacb4c659f2488d80843593564cc0'
@@ -407,6 +414,7 @@ const SWAPS = {
   TokenPermitMessage: TOKEN_PERMIT_MESSAGE,
   SignedTokenPermitData: SIGNED_TOKEN_PERMIT,
   TokenPermitData: TOKEN_PERMIT_DATA,
+  DaiPermitMessage: DAI_PERMIT_MESSAGE,
   SwapRouteInfo: SWAP_ROUTE,
   SwapRouteResponse: { args: SWAP_INPUT, ...BUILT_SWAP },
   SwapInput: { ...SWAP_INPUT, dex: SWAP_HOP.dex, poolAddress: SWAP_HOP.pool },

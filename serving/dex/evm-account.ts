@@ -11,7 +11,7 @@ import { revertReason } from './revert-reason.ts'
 import {
   PERMIT_QUESTIONS,
   permitNonceData,
-  readTokenDomain,
+  readPermitTerms,
   type TokenPermitState,
 } from './token-permit.ts'
 
@@ -43,7 +43,7 @@ export interface EvmAccountReader {
     contract: { readonly permit2: string },
     of: { readonly owner: string; readonly token: string; readonly spender: string },
   ): Promise<Permit2Allowance>
-  /** What a token says of an owner's next permit; undefined where it takes none, or none in the form of EIP-2612. */
+  /** What a token says of an owner's next permit; undefined where it takes none, or none in a form of `permit-forms.ts`. */
   tokenPermit(of: {
     readonly chainId: number
     readonly token: string
@@ -166,8 +166,8 @@ export const createEvmAccountReader = (rpc: Pick<RpcPool, 'attempt'>): EvmAccoun
         answerOf(token, PERMIT_QUESTIONS.name),
       ])
       const answers = { separator, permitType, description, name }
-      const domain = readTokenDomain(answers, { chainId, verifyingContract: token })
-      return domain && { domain, nonceRaw }
+      const terms = readPermitTerms(answers, { chainId, verifyingContract: token })
+      return terms && { ...terms, nonceRaw }
     },
     account: async (owner, token, router) => {
       const nonce = Number(await askNumber('eth_getTransactionCount', [owner, 'pending']))

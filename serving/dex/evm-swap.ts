@@ -13,7 +13,7 @@ import type { SwapQuote } from './quote.ts'
 import type { RouterVenue } from './router-venues.ts'
 import { requireTakenPermit, type SignedTokenPermit } from './signed-token-permit.ts'
 import { requireBalance } from './swap-terms.ts'
-import { selfPermitData, tokenPermitTypedData } from './token-permit.ts'
+import { permitFor, selfPermitData, tokenPermitTypedData } from './token-permit.ts'
 import { requireFairSwap, trialApprovals, trialQuote } from './trial-swap.ts'
 
 /** What a caller wants of a transaction beside the swap. */
@@ -158,15 +158,15 @@ const permitOf = async (
   const token = quote.request.tokenIn
   const state = await reader.tokenPermit({ chainId, token, owner })
   if (signed) {
-    await requireTakenPermit(signed, state)
-    return { selfPermit: selfPermitData(token, signed.permit, signed.signature) }
+    const { nonceRaw } = await requireTakenPermit(signed, state)
+    return { selfPermit: selfPermitData(token, signed, nonceRaw) }
   }
   if (state === undefined) return {}
-  const permit = {
+  const permit = permitFor(state, {
     owner,
     spender: venue.router,
     amountRaw: quote.maxInRaw,
     deadline: BigInt(deadline),
-  }
+  })
   return { permitData: tokenPermitTypedData(state, permit) }
 }

@@ -6,6 +6,7 @@ import {
   requireSigner,
   unfittingPermit,
 } from './permit-faults.ts'
+import { readTokenPermitCall } from './permit-forms.ts'
 import {
   MAX_PERMIT_AMOUNT,
   normalSignature,
@@ -16,7 +17,6 @@ import {
 } from './permit2.ts'
 import type { SwapQuote } from './quote.ts'
 import { readTokenPermitWords, type SignedTokenPermit } from './signed-token-permit.ts'
-import { readTokenPermitCall } from './token-permit.ts'
 
 /** A permit of Permit2 as a request has it; nothing of it is checked yet. */
 export interface SignedPermit {

@@ -1,21 +1,23 @@
 import {
   type Address,
   decodeAbiParameters,
-  decodeFunctionData,
   domainSeparator,
   encodeFunctionData,
   type Hex,
-  keccak256,
   parseAbi,
   parseAbiParameters,
-  parseSignature,
-  recoverTypedDataAddress,
-  serializeSignature,
-  stringToHex,
+  recoverAddress,
 } from 'viem'
 import { answeredNumber } from './evm-calls.ts'
+import {
+  MAX_TOKEN_AMOUNT,
+  PERMIT_FORMS,
+  type PermitForm,
+  permitTypeHash,
+  type TokenPermit,
+} from './permit-forms.ts'
 
-/** Permits that tokens take themselves (EIP-2612). Source: EIPS/eip-2612.md, eip-5267.md; Uniswap/v3-periphery contracts/base/SelfPermit.sol. */
+/** Permits that tokens take themselves: what a token says of them, and what is signed. Source: EIPS/eip-2612.md, eip-5267.md. */
 
 const TOKEN = parseAbi([
   'function nonces(address owner)',
@@ -23,27 +25,14 @@ const TOKEN = parseAbi([
   'function PERMIT_TYPEHASH()',
   'function eip712Domain()',
   'function name()',
-  'function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
-])
-const ROUTER = parseAbi([
-  'function selfPermitIfNecessary(address token, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s) payable',
 ])
 const NAME = parseAbiParameters('string')
 const DESCRIPTION = parseAbiParameters(
   'bytes1, string, string, uint256, address, bytes32, uint256[]',
 )
-const TYPES = {
-  Permit: [
-    { name: 'owner', type: 'address' },
-    { name: 'spender', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'nonce', type: 'uint256' },
-    { name: 'deadline', type: 'uint256' },
-  ],
-} as const
-/** Hash of the type above, which tokens with another form of permit, such as DAI, answer differently. */
-const PERMIT_TYPEHASH = keccak256(
-  stringToHex(`Permit(${TYPES.Permit.map(({ name, type }) => `${type} ${name}`).join(',')})`),
+/** Forms by the hash of their type. */
+const FORMS = new Map<bigint, PermitForm>(
+  (['eip2612', 'dai'] as const).map((form) => [BigInt(permitTypeHash(form)), form]),
 )
 const DOMAIN_TYPE = [
   { name: 'name', type: 'string' },
@@ -67,17 +56,9 @@ export interface TokenDomain {
   readonly verifyingContract: string
 }
 
-/** An allowance for one spender. */
-export interface TokenPermit {
-  readonly owner: string
-  readonly spender: string
-  readonly amountRaw: bigint
-  /** Unix seconds until which the token takes it. */
-  readonly deadline: bigint
-}
-
 /** What a token says of an owner's next permit. */
 export interface TokenPermitState {
+  readonly form: PermitForm
   readonly domain: TokenDomain
   readonly nonceRaw: bigint
 }
@@ -107,13 +88,17 @@ const domainOf = ({ verifyingContract, ...rest }: TokenDomain) => ({
   verifyingContract: verifyingContract as Address,
 })
 
-/** The domain of a token whose hash is what the token states; undefined where none is, or where its permits have another form. */
-export const readTokenDomain = (
+/**
+ * Which permits a token takes, and its domain, whose hash is what the token states; undefined where none is, or where its permits have
+ * another form. A token that does not state a type takes those of EIP-2612.
+ */
+export const readPermitTerms = (
   { separator, permitType, description, name }: TokenPermitAnswers,
   contract: Pick<TokenDomain, 'chainId' | 'verifyingContract'>,
-): TokenDomain | undefined => {
+): Omit<TokenPermitState, 'nonceRaw'> | undefined => {
   const typeHash = answeredNumber(permitType)
-  if (typeHash !== undefined && typeHash !== BigInt(PERMIT_TYPEHASH)) return undefined
+  const form = typeHash === undefined ? 'eip2612' : FORMS.get(typeHash)
+  if (form === undefined) return undefined
   const described = readDescription(description, contract)
   const named = readName(name)
   const candidates: readonly TokenDomain[] = [
@@ -123,9 +108,10 @@ export const readTokenDomain = (
       : COMMON_VERSIONS.map((version) => ({ name: named, version, ...contract }))),
   ]
   const stated = answeredNumber(separator)
-  return candidates.find(
-    (domain) => BigInt(domainSeparator({ domain: domainOf(domain) })) === stated,
+  const domain = candidates.find(
+    (each) => BigInt(domainSeparator({ domain: domainOf(each) })) === stated,
   )
+  return domain && { form, domain }
 }
 
 const isShort = (answer: unknown): answer is Hex =>
@@ -166,12 +152,14 @@ const readDescription = (
   }
 }
 
-const messageOf = ({ owner, spender, amountRaw, deadline }: TokenPermit, nonce: bigint) => ({
-  owner: owner as Address,
-  spender: spender as Address,
-  value: amountRaw,
-  nonce,
-  deadline,
+/** A permit that a token takes for what is to be sold: of DAI's form there is none for an amount. */
+export const permitFor = (
+  { form }: TokenPermitState,
+  permit: Omit<TokenPermit, 'form'>,
+): TokenPermit => ({
+  ...permit,
+  form,
+  amountRaw: form === 'dai' ? MAX_TOKEN_AMOUNT : permit.amountRaw,
 })
 
 /** EIP-712 typed data of a permit as wallets take it; its numbers are texts. */
@@ -179,18 +167,12 @@ export const tokenPermitTypedData = (
   { domain, nonceRaw }: TokenPermitState,
   permit: TokenPermit,
 ) => {
-  const { owner, spender, value, nonce, deadline } = messageOf(permit, nonceRaw)
+  const { types, words } = PERMIT_FORMS[permit.form]
   return {
     domain: domainOf(domain),
-    types: { EIP712Domain: DOMAIN_TYPE.filter(({ name }) => name in domain), ...TYPES },
+    types: { EIP712Domain: DOMAIN_TYPE.filter(({ name }) => name in domain), ...types },
     primaryType: 'Permit' as const,
-    message: {
-      owner,
-      spender,
-      value: value.toString(),
-      nonce: nonce.toString(),
-      deadline: deadline.toString(),
-    },
+    message: words(permit, nonceRaw),
   }
 }
 
@@ -200,40 +182,20 @@ export const tokenPermitSigner = async (
   permit: TokenPermit,
   signature: Hex,
 ): Promise<string | undefined> => {
-  const typed = { domain: domainOf(domain), types: TYPES, primaryType: 'Permit' } as const
   try {
-    const message = messageOf(permit, nonceRaw)
-    return (await recoverTypedDataAddress({ ...typed, message, signature })).toLowerCase()
+    const hash = PERMIT_FORMS[permit.form].digest(domainOf(domain), permit, nonceRaw)
+    return (await recoverAddress({ hash, signature })).toLowerCase()
   } catch {
     return undefined
   }
 }
 
-/** The router's call that hands a permit of its caller to the token, unless the allowance is there already: another may have submitted it. */
-export const selfPermitData = (token: string, permit: TokenPermit, signature: Hex): Hex => {
-  const { r, s, yParity } = parseSignature(signature)
-  const { amountRaw, deadline } = permit
-  return encodeFunctionData({
-    abi: ROUTER,
-    args: [token as Address, amountRaw, deadline, 27 + yParity, r, s],
-  })
-}
-
-/** Reads a call of a token's `permit`, which names neither token nor nonce; undefined for anything else. */
-export const readTokenPermitCall = (
-  data: Hex,
-): { readonly permit: TokenPermit; readonly signature: Hex } | undefined => {
-  try {
-    const { functionName, args } = decodeFunctionData({ abi: TOKEN, data })
-    if (functionName !== 'permit') return undefined
-    const [owner, spender, amountRaw, deadline, v, r, s] = args
-    if (v !== 27 && v !== 28) return undefined
-    const addresses = { owner: owner.toLowerCase(), spender: spender.toLowerCase() }
-    return {
-      permit: { ...addresses, amountRaw, deadline },
-      signature: serializeSignature({ r, s, yParity: v === 28 ? 1 : 0 }),
-    }
-  } catch {
-    return undefined
-  }
-}
+/**
+ * The router's call that hands a permit of its caller to the token, unless the allowance is there already: another may have submitted it.
+ * The nonce is that of the owner's next permit.
+ */
+export const selfPermitData = (
+  token: string,
+  { permit, signature }: { readonly permit: TokenPermit; readonly signature: Hex },
+  nonceRaw: bigint,
+): Hex => PERMIT_FORMS[permit.form].selfPermit(token, { permit, signature }, nonceRaw)

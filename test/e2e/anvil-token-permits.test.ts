@@ -34,7 +34,7 @@ const TOKENS = {
   misnamed: { ...NAMED, domainName: 'Other' },
   oddForm: {
     ...NAMED,
-    permitType: 'Permit(address holder,address spender,uint256 nonce,uint256 expiry,bool allowed)',
+    permitType: 'Permit(address owner,address spender,uint256 value,uint256 nonce,bytes32 salt)',
   },
 } as const satisfies Readonly<Record<string, PermitTokenTerms>>
 
@@ -113,7 +113,10 @@ const buildNow = (wanted: Wanted, more: object = {}): Promise<SwapRouteResponse>
     return body
   }, 'a route as the contracts have it')
 
-type Permit = Extract<SwapRouteResponse['permitData'], { readonly primaryType: 'Permit' }>
+type AnyPermit = Extract<SwapRouteResponse['permitData'], { readonly primaryType: 'Permit' }>
+type Permit = Omit<AnyPermit, 'message'> & {
+  readonly message: Extract<AnyPermit['message'], { readonly value: string }>
+}
 
 const sign = (permit: Permit, by = signer): Promise<Hex> => by.signTypedData(permit as never)
 
@@ -124,8 +127,10 @@ const permitOf = async (wanted: Wanted, more: object = {}): Promise<Permit> => {
   assert.equal(routeInfo.simulated, false)
   const router = uniswap.v3Router.toLowerCase()
   assert.deepEqual([approval?.token, approval?.spender], [wanted.sold.toLowerCase(), router])
-  assert.equal(permitData.message.value, routeInfo.maxInAmount)
-  return permitData
+  const { message } = permitData
+  assert.ok('value' in message)
+  assert.equal(message.value, routeInfo.maxInAmount)
+  return { ...permitData, message }
 }
 
 const allowed = (token: Address): Promise<bigint> =>
@@ -204,7 +209,7 @@ const requireNoAllowance = async (token: Address): Promise<void> => {
   assert.equal(await statusOf(token, data), 'success')
 }
 
-test('a token without permits of EIP-2612, or with a domain that cannot be found, is only offered the approval', async () => {
+test('a token without permits of a known form, or with a domain that cannot be found, is only offered the approval', async () => {
   const cases = [
     { sold: uniswap.weth, bought: usd, amount: parseEther('0.5') },
     { sold: tokens.misnamed, bought: uniswap.weth, amount },
@@ -335,8 +340,9 @@ test('the stock SDK parses a swap response with a permit of the token, and one t
   const ask = (more: object) => stack.build({ ...asked(wanted), dex: 'kyberswap' }, more)
   const first = await ask({ slippage: 1 })
   const { permitData } = first.body
-  assert.ok(permitData?.primaryType === 'Permit')
-  const permit = permitCall(permitData, await sign(permitData))
+  assert.ok(permitData?.primaryType === 'Permit' && 'value' in permitData.message)
+  const signed = { ...permitData, message: permitData.message }
+  const permit = permitCall(signed, await sign(signed))
   const second = await ask({ slippage: 1, permit })
   assert.equal(second.status, 200)
   const folder = mkdtempSync(join(tmpdir(), 'sluice-permit-'))

@@ -6,6 +6,7 @@ import {
   domainSeparator,
   encodeAbiParameters,
   encodeFunctionData,
+  getAddress,
   type Hex,
   hashTypedData,
   keccak256,
@@ -138,6 +139,12 @@ test('a call of the token and typed data with a signature are read as the same p
   assert.deepEqual(readSignedPermit(data, undefined), read)
   const { types: _types, ...words } = typed
   assert.deepEqual(readSignedPermit(signature, words), { ...read, domain: typed.domain })
+  const [holder, spender] = [SIGNER.address, getAddress(ROUTER)]
+  const checksummed = { ...words, message: { ...words.message, holder, spender } }
+  assert.deepEqual(readSignedPermit(signature, checksummed as never), {
+    ...read,
+    domain: typed.domain,
+  })
   const revoking = await callOf({ allowed: false })
   assert.equal(readTokenPermitCall(revoking.data)?.permit.amountRaw, 0n)
   const odd = await callOf({ v: 1 })

@@ -20,11 +20,18 @@ export interface DueRecords {
   ages(nowMs: number): DueAges
 }
 
+/** A record and how many entered before it: records of one millisecond are taken in this order. */
+interface Entry {
+  readonly record: AssessmentRow
+  readonly place: number
+}
+
 interface OrgRecords {
   /** Records that are neither failed nor taken, by id. An entry of a queue that is not in here is obsolete. */
   readonly waiting: Map<string, AssessmentRow>
-  first: TinyQueue<AssessmentRow>
-  again: TinyQueue<AssessmentRow>
+  first: TinyQueue<Entry>
+  again: TinyQueue<Entry>
+  entered: number
   /** Finished records by the version of their labels. */
   readonly byVersion: Map<number, Map<string, AssessmentRow>>
 }
@@ -32,34 +39,33 @@ interface OrgRecords {
 /** Obsolete entries of a queue are removed when there are more of them than records, and at least so many. */
 const MIN_OBSOLETE = 64
 
-const byDueTime = (one: AssessmentRow, other: AssessmentRow): number =>
-  one.next_at - other.next_at || one.created_at - other.created_at
+const byDueTime = (one: Entry, other: Entry): number =>
+  one.record.next_at - other.record.next_at ||
+  one.record.created_at - other.record.created_at ||
+  one.place - other.place
 
-const queueOf = (records: AssessmentRow[]): TinyQueue<AssessmentRow> =>
-  new TinyQueue(records, byDueTime)
+const queueOf = (entries: Entry[]): TinyQueue<Entry> => new TinyQueue(entries, byDueTime)
 
 const isFirst = ({ status }: AssessmentRow): boolean => status === 'PENDING'
 
 const isWaiting = ({ waiting }: OrgRecords, record: AssessmentRow): boolean =>
   waiting.get(record.id) === record
 
-const withoutObsolete = (
-  org: OrgRecords,
-  queue: TinyQueue<AssessmentRow>,
-): TinyQueue<AssessmentRow> =>
+const withoutObsolete = (org: OrgRecords, queue: TinyQueue<Entry>): TinyQueue<Entry> =>
   queue.length > 2 * org.waiting.size + MIN_OBSOLETE
-    ? queueOf(queue.data.filter((record) => isWaiting(org, record)))
+    ? queueOf(queue.data.filter(({ record }) => isWaiting(org, record)))
     : queue
 
 const enter = (org: OrgRecords, record: AssessmentRow): void => {
   if (record.status === 'FAILED') return
   org.waiting.set(record.id, record)
+  const entry = { record, place: org.entered++ }
   if (isFirst(record)) {
-    org.first.push(record)
+    org.first.push(entry)
     org.first = withoutObsolete(org, org.first)
     return
   }
-  org.again.push(record)
+  org.again.push(entry)
   org.again = withoutObsolete(org, org.again)
   const version = record.labels_version
   const same = org.byVersion.get(version) ?? new Map<string, AssessmentRow>()
@@ -76,12 +82,9 @@ const leave = (org: OrgRecords, id: string): void => {
 }
 
 /** The record of a queue that is due first. */
-const longestDue = (
-  org: OrgRecords,
-  queue: TinyQueue<AssessmentRow>,
-): AssessmentRow | undefined => {
+const longestDue = (org: OrgRecords, queue: TinyQueue<Entry>): AssessmentRow | undefined => {
   for (;;) {
-    const record = queue.peek()
+    const record = queue.peek()?.record
     if (record === undefined || isWaiting(org, record)) return record
     queue.pop()
   }
@@ -108,6 +111,7 @@ export const createDueRecords = (): DueRecords => {
       waiting: new Map(),
       first: queueOf([]),
       again: queueOf([]),
+      entered: 0,
       byVersion: new Map(),
     }
     orgs.set(orgId, made)

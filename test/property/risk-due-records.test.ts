@@ -45,6 +45,15 @@ test('organizations take turns, and each starts with what is due for the longest
   ])
 })
 
+test('records of one millisecond are taken in the order in which they came', () => {
+  const ids = Array.from({ length: 20 }, (_, index) => String(index))
+  const due = filled(ids.map((id) => fresh('a', id, 1)))
+  assert.deepEqual(
+    takeAll(due, 0, 9).map(({ id }) => id),
+    ids,
+  )
+})
+
 test('an organization whose record was taken stands behind the others also for records that come later', () => {
   const due = filled([fresh('a', '0', 1), fresh('a', '1', 2), fresh('b', '0', 3)])
   assert.deepEqual(idsOf([due.take(0, 9)].flatMap((one) => one ?? [])), ['a0'])

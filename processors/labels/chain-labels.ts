@@ -57,35 +57,62 @@ const finalParams = ({ slot, time_ms }: Finality) => ({
   checked: Math.max(0, time_ms - CHECKED_DAYS * DAY_MS),
 })
 
-/** What the stored events up to the final block sum to: another one where there are others. Whether their blocks stand follows from both. */
+const finalSql = (chain: string): string =>
+  `FROM ${chain}_address_label_events FINAL WHERE block_slot <= {final:UInt64}`
+
+/**
+ * Final events whose blocks stand. Rows of a block that was reverted may be taken back later than finality is known here, as they come by other
+ * topics: what counts is that the block is stored. Finality is asked for before, so the table of blocks mostly has all up to it; an event
+ * whose block is stored later counts from then on.
+ */
+const standingSql = (chain: string): string => {
+  const isChecked = 'block_time >= fromUnixTimestamp64Milli({checked:Int64})'
+  return `${finalSql(chain)} AND (NOT ${isChecked} OR (block_slot, block_hash) IN (
+  SELECT block_slot, block_hash FROM ${chain}_blocks FINAL
+  WHERE block_slot IN (SELECT block_slot FROM ${chain}_address_label_events WHERE ${isChecked})))`
+}
+
+/** What events of final blocks sum to: another text where there are other events. */
+export interface EventFingerprints {
+  /** Of all that are stored. */
+  readonly stored: string
+  /** Of those whose blocks stand: labels are made of them. */
+  readonly standing: string
+}
+
 const readFingerprint = async (
-  { warehouse, chain }: Pick<ChainLabelDeps, 'warehouse' | 'chain'>,
+  warehouse: ChainLabelDeps['warehouse'],
+  from: string,
   finality: Finality,
 ): Promise<string> => {
   const { rows } = await warehouse.query<{ readonly fingerprint: string }>({
     sql: `SELECT concat(toString(count()), ' ', toString(groupBitXor(cityHash64(contract, block_hash, event_index, address, action)))) AS fingerprint
-FROM ${chain}_address_label_events FINAL WHERE block_slot <= {final:UInt64}`,
+${from}`,
     params: finalParams(finality),
   })
   return rows[0]?.fingerprint ?? ''
 }
 
-/**
- * Events of final blocks, oldest first. Rows of a block that was reverted may be taken back later than finality is known here, as they come by
- * other topics: what counts is that the block stands. Finality is asked for before, so the table of blocks has all up to it.
- */
+/** Blocks are looked up where events came or some were left out before: the lookup costs several times what the events do. */
+const readFingerprints = async (
+  { warehouse, chain }: Pick<ChainLabelDeps, 'warehouse' | 'chain'>,
+  finality: Finality,
+  known: EventFingerprints | undefined,
+): Promise<EventFingerprints> => {
+  const stored = await readFingerprint(warehouse, finalSql(chain), finality)
+  if (stored === known?.stored && stored === known.standing) return known
+  return { stored, standing: await readFingerprint(warehouse, standingSql(chain), finality) }
+}
+
+/** Final events whose blocks stand, oldest first. */
 const readEvents = async (
   { warehouse, chain }: Pick<ChainLabelDeps, 'warehouse' | 'chain'>,
   finality: Finality,
 ): Promise<readonly FinalLabelEvent[]> => {
-  const isChecked = 'block_time >= fromUnixTimestamp64Milli({checked:Int64})'
   const { rows } = await warehouse.query<FinalLabelEvent>({
     sql: `SELECT contract, protocol, address, action, tx_hash,
   toFloat64(block_height) AS height, toFloat64(toUnixTimestamp64Milli(block_time)) AS time_ms
-FROM ${chain}_address_label_events FINAL
-WHERE block_slot <= {final:UInt64} AND (NOT ${isChecked} OR (block_slot, block_hash) IN (
-  SELECT block_slot, block_hash FROM ${chain}_blocks FINAL
-  WHERE block_slot IN (SELECT block_slot FROM ${chain}_address_label_events WHERE ${isChecked})))
+${standingSql(chain)}
 ORDER BY contract, block_slot, event_index LIMIT ${MAX_EVENTS + 1}`,
     params: finalParams(finality),
   })
@@ -95,18 +122,18 @@ ORDER BY contract, block_slot, event_index LIMIT ${MAX_EVENTS + 1}`,
 }
 
 /**
- * Writes the labels that events of final blocks give, where the events are not those of the fingerprint `known`. Returns their
- * fingerprint. Safe to repeat and to interrupt: labels are keyed by address, source and beginning.
+ * Writes the labels that final events give, where those whose blocks stand are not those of the fingerprints `known`. Returns their
+ * fingerprints. Safe to repeat and to interrupt: labels are keyed by address, source and beginning.
  */
 export const updateChainLabels = async (
   deps: Pick<ChainLabelDeps, 'warehouse' | 'chain' | 'explorerUrl'>,
   nowMs: number,
-  known?: string,
-): Promise<string> => {
+  known?: EventFingerprints,
+): Promise<EventFingerprints> => {
   const { warehouse, chain } = deps
   const finality = await readFinality(deps)
-  const fingerprint = await readFingerprint(deps, finality)
-  if (fingerprint === known) return fingerprint
+  const fingerprints = await readFingerprints(deps, finality, known)
+  if (fingerprints.standing === known?.standing) return fingerprints
   const all = await readEvents(deps, finality)
   for (const contract of new Set(all.map((event) => event.contract))) {
     const events = all.filter((event) => event.contract === contract)
@@ -115,7 +142,7 @@ export const updateChainLabels = async (
     if (labels.length > 0)
       await writeChainLabels(warehouse, { chain, protocol, contract, labels, nowMs })
   }
-  return fingerprint
+  return fingerprints
 }
 
 /** Keeps the labels of a chain at what events of its final blocks say. */
@@ -123,15 +150,15 @@ export const startChainLabels = (deps: ChainLabelDeps): RunningChainLabels => {
   const { chain, log, mayWrite, idleMs = IDLE_MS, versionMs = VERSION_MS } = deps
   const controller = new AbortController()
   const { signal } = controller
-  let known: string | undefined
+  let known: EventFingerprints | undefined
   let nextMs = Number.NEGATIVE_INFINITY
   let failing: FailingLane | undefined
   const round = async (): Promise<void> => {
     const nowMs = Date.now()
     if (!mayWrite() || nowMs < nextMs) return
-    const fingerprint = await updateChainLabels(deps, nowMs, known)
-    if (fingerprint !== known && known !== undefined) nextMs = nowMs + versionMs
-    known = fingerprint
+    const found = await updateChainLabels(deps, nowMs, known)
+    if (known !== undefined && found.standing !== known.standing) nextMs = nowMs + versionMs
+    known = found
   }
   const loop = async (): Promise<void> => {
     while (!signal.aborted) {

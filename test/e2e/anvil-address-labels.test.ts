@@ -86,7 +86,7 @@ const labelled = async (): Promise<readonly string[]> =>
   (await labels()).map(({ address, ended }) => (ended ? `${address} ended` : address))
 
 /** The running product makes one version in some minutes; what it does is done here at once. */
-const update = (): Promise<string> =>
+const update = () =>
   updateChainLabels(
     { chain: 'eth', explorerUrl: CHAINS.eth.explorerUrl, warehouse: stack.product.app.warehouse },
     Date.now(),

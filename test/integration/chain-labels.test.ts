@@ -9,7 +9,11 @@ import { importLabels } from '../../core/clickhouse/label-store.ts'
 import { migrate } from '../../core/clickhouse/migrate.ts'
 import { InvalidInput, Outage } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
-import { startChainLabels, updateChainLabels } from '../../processors/labels/chain-labels.ts'
+import {
+  type EventFingerprints,
+  startChainLabels,
+  updateChainLabels,
+} from '../../processors/labels/chain-labels.ts'
 import { readLabelsVersion } from '../../serving/risk/screen.ts'
 import { createSevereLabelCheck } from '../../serving/risk/severe-labels.ts'
 import { addressOf, txOf } from '../support/moved-money.ts'
@@ -96,7 +100,7 @@ const say = (
   ])
 
 const PLACE = { chain: 'eth', explorerUrl: 'https://etherscan.io' }
-const update = (known?: string, into: Pick<Warehouse, 'query' | 'insert'> = warehouse) =>
+const update = (known?: EventFingerprints, into: Pick<Warehouse, 'query' | 'insert'> = warehouse) =>
   updateChainLabels({ ...PLACE, warehouse: into }, NOW_MS, known)
 
 /** Labels as they are stored: letter, category, chain, first and last height. */
@@ -158,6 +162,36 @@ test('what a reorg took back gives no label, though its rows are taken back late
   assert.deepEqual(await labels(), ['B issuer_frozen eth 2 open'])
 })
 
+test('an event whose block is stored after its finality is labelled then, and one whose block never comes has nothing written', async () => {
+  await store(1)
+  await say('A', { at: 2 })
+  await say('B', { at: 2, branch: 'never', index: 1 })
+  await finalize(2)
+  const first = await update()
+  assert.deepEqual(await labels(), [])
+  await store(2)
+  const second = await update(first)
+  assert.deepEqual(await labels(), ['A issuer_frozen eth 2 open'])
+  const statements: string[] = []
+  const into = {
+    query: (async (...args: Parameters<Warehouse['query']>) => {
+      statements.push(args[0].sql)
+      return warehouse.query(...args)
+    }) as Warehouse['query'],
+    insert: async (): Promise<never> => assert.fail('nothing changed'),
+  }
+  await store(3)
+  await finalize(3)
+  const third = await update(second, into)
+  assert.deepEqual([third, statements.length], [second, 3], 'finality and two fingerprints')
+  await say('B', { at: 2, branch: 'never', index: 1 }, true)
+  const fourth = await update(third, into)
+  statements.length = 0
+  assert.deepEqual(await update(fourth, into), fourth)
+  assert.equal(statements.length, 2, 'no block is looked up where none is missing')
+  assert.deepEqual(await labels(), ['A issuer_frozen eth 2 open'])
+})
+
 test('a removal ends a label, a later addition begins another, and destroyed funds show that an account is listed', async () => {
   for (const height of [1, 2, 3, 4]) await store(height)
   await finalize(4)
@@ -189,7 +223,7 @@ test('a removal that becomes final later ends the label that is stored, and scre
   assert.equal(await isSevere(), true)
   const version = await readLabelsVersion(warehouse)
   await finalize(2)
-  assert.notEqual(await update(first), first)
+  assert.notDeepEqual(await update(first), first)
   assert.deepEqual(await labels(), ['A sanctions  1 2'])
   assert.equal(await isSevere(), false)
   assert.ok((await readLabelsVersion(warehouse)) > version, 'stored results are screened again')
@@ -199,11 +233,11 @@ test('the same events again, after a restart or rows that come twice, change not
   await store(1)
   await finalize(1)
   await say('A', { at: 1 })
-  const fingerprint = await update()
+  const fingerprints = await update()
   const [before, version] = [await labels(), await readLabelsVersion(warehouse)]
   await say('A', { at: 1 })
-  assert.equal(await update(fingerprint), fingerprint)
-  assert.equal(await update(), fingerprint, 'a restart knows no fingerprint')
+  assert.deepEqual(await update(fingerprints), fingerprints)
+  assert.deepEqual(await update(), fingerprints, 'a restart knows no fingerprint')
   assert.deepEqual([await labels(), await readLabelsVersion(warehouse)], [before, version])
 })
 
@@ -253,7 +287,7 @@ test('a list that is imported cannot have the name of a contract', async () => {
 })
 
 test('a running writer follows finality, waits between versions, and writes where it may', async () => {
-  for (const height of [1, 2, 3]) await store(height)
+  for (const height of [1, 3]) await store(height)
   await finalize(1)
   await say('A', { at: 1 })
   const log = makeSilentLogger()
@@ -267,6 +301,9 @@ test('a running writer follows finality, waits between versions, and writes wher
     await until(async () => (await labels()).length === 1, 'the first label')
     await say('B', { at: 2 })
     await finalize(2)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    assert.equal((await labels()).length, 1, 'its block is not stored')
+    await store(2)
     await until(async () => (await labels()).length === 2, 'the second label')
     await say('C', { at: 3 })
     await finalize(3)

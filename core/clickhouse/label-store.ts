@@ -225,18 +225,49 @@ const chainLabelSource = ({
   `chain:${chain}:${protocol}:${contract}`
 
 /**
- * Writes what a contract of a chain said, under versions like those of imports. A label ends by an event alone: those that are not among
- * the given ones stay as they are. The same labels again change nothing, and complete what was interrupted.
+ * How a stored label that is open ends where the periods of its address and category begin none at its moment: with its beginning where a
+ * period covers that, as one does when events came behind later ones; else with the first removal after it. Undefined: nothing ended it,
+ * its events are lost.
+ */
+const chainLabelEnd = (
+  { from_ms }: StoredLabel,
+  periods: readonly ListedLabel[],
+): number | undefined => {
+  const later = periods.filter(({ validToMs }) => validToMs === null || validToMs >= from_ms)
+  if (later.some(({ validFromMs }) => validFromMs !== null && validFromMs < from_ms)) return from_ms
+  const ends = later.flatMap(({ validToMs }) => validToMs ?? [])
+  return ends.length === 0 ? undefined : Math.min(...ends)
+}
+
+const chainChangesOf = (
+  listed: readonly ListedLabel[],
+  stored: readonly StoredLabel[],
+  nowMs: number,
+): Changes => {
+  const { added, unchanged } = changesOf(listed, stored, nowMs)
+  const periods = groupByKey(listed)
+  const closed = stored.flatMap((label) => {
+    const own = periods.get(keyOf(label)) ?? []
+    const isListed = own.some(({ validFromMs }) => validFromMs === label.from_ms)
+    if (label.to_ms !== null || isListed) return []
+    const to_ms = chainLabelEnd(label, own)
+    return to_ms === undefined ? [] : { ...label, to_ms }
+  })
+  return { added, closed, unchanged }
+}
+
+/**
+ * Writes what a contract of a chain said, under versions like those of imports. A label ends by an event alone: those of addresses that
+ * are not among the given ones stay as they are. The same labels again change nothing, and complete what was interrupted.
  */
 export const writeChainLabels = (
   warehouse: Pick<Warehouse, 'query' | 'insert'>,
   { chain, protocol, contract, labels, nowMs }: ChainLabels,
 ): Promise<ImportResult> => {
   const source = chainLabelSource({ chain, protocol, contract })
-  return writeLabels(warehouse, { source, format: 'chain-events', labels, nowMs }, (_, stored) => ({
-    ...changesOf(labels, stored, nowMs),
-    closed: [],
-  }))
+  return writeLabels(warehouse, { source, format: 'chain-events', labels, nowMs }, (_, stored) =>
+    chainChangesOf(labels, stored, nowMs),
+  )
 }
 
 const writeLabels = async (

@@ -112,7 +112,7 @@ const labels = async (): Promise<readonly string[]> => {
   }>({
     sql: `SELECT concat(char(reinterpretAsUInt8(unhex(right(address, 2)))), ' ', category, ' ', chain) AS text,
   toFloat64(toUnixTimestamp64Milli(valid_from)) AS from, toFloat64(toUnixTimestamp64Milli(valid_to)) AS to
-FROM address_labels FINAL ORDER BY address, valid_from`,
+FROM address_labels FINAL ORDER BY address, valid_from, category`,
   })
   const height = (ms: number): number => (ms - START_MS) / 12_000
   return rows.map(
@@ -227,6 +227,68 @@ test('a removal that becomes final later ends the label that is stored, and scre
   assert.deepEqual(await labels(), ['A sanctions  1 2'])
   assert.equal(await isSevere(), false)
   assert.ok((await readLabelsVersion(warehouse)) > version, 'stored results are screened again')
+})
+
+test('an event behind later ones leaves no label open after its removal, and touches no other list or address', async () => {
+  for (const height of [1, 5, 7, 9]) await store(height)
+  await finalize(9)
+  for (const letter of ['A', 'B', 'C']) await say(letter, { at: 5, action: 'seized' })
+  await say('A', { at: 5, contract: ORACLE, index: 1 })
+  const list = { chain: 'eth', category: 'issuer_frozen', entity: '', confidence: 1 } as const
+  const listed = { ...list, evidenceUrl: '', validFromMs: timeOf(6), validToMs: null }
+  await importLabels(warehouse, {
+    source: 'other',
+    format: 'csv',
+    labels: [{ ...listed, address: addressOf('A') }],
+    nowMs: NOW_MS,
+  })
+  await update()
+  await say('A', { at: 1 })
+  await say('A', { at: 9, action: 'removed' })
+  await say('B', { at: 1 })
+  await say('C', { at: 1 })
+  await say('C', { at: 5, action: 'removed', index: 2 })
+  await say('C', { at: 7 })
+  await update()
+  const after = await labels()
+  assert.deepEqual(after, [
+    'A issuer_frozen eth 1 9',
+    'A issuer_frozen eth 5 5',
+    'A sanctions  5 open',
+    'A issuer_frozen eth 6 open',
+    'B issuer_frozen eth 1 open',
+    'B issuer_frozen eth 5 5',
+    'C issuer_frozen eth 1 5',
+    'C issuer_frozen eth 5 5',
+    'C issuer_frozen eth 7 open',
+  ])
+  const version = await readLabelsVersion(warehouse)
+  await update()
+  assert.deepEqual([await labels(), await readLabelsVersion(warehouse)], [after, version])
+})
+
+test('a label whose events are lost ends by a later removal, and not by what was known before it', async () => {
+  for (const height of [1, 2, 3, 5, 6]) await store(height)
+  await finalize(6)
+  await say('A', { at: 5 })
+  await say('B', { at: 2 })
+  await say('C', { at: 1 })
+  await update()
+  await warehouse.command('TRUNCATE TABLE eth_address_label_events')
+  await say('A', { at: 1 })
+  await say('A', { at: 3, action: 'removed' })
+  await say('B', { at: 3 })
+  await say('B', { at: 6, action: 'removed' })
+  await say('C', { at: 3, action: 'seized' })
+  await update()
+  assert.deepEqual(await labels(), [
+    'A issuer_frozen eth 1 3',
+    'A issuer_frozen eth 5 open',
+    'B issuer_frozen eth 2 6',
+    'B issuer_frozen eth 3 6',
+    'C issuer_frozen eth 1 open',
+    'C issuer_frozen eth 3 open',
+  ])
 })
 
 test('the same events again, after a restart or rows that come twice, change nothing', async () => {

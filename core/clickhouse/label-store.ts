@@ -295,6 +295,9 @@ const writeLabels = async (
   // After the rows: an import that ended meanwhile has been seen by screenings, without the rows of this one.
   const version = Math.max(written, (await readVersions(warehouse, source)).imported + 1)
   const imported_at = timeText(nowMs)
-  await warehouse.insert('label_imports', [{ version, source, format, ...counts, imported_at }])
+  // Writers that end at once have one version, which says of the rows of each that they are there.
+  await warehouse.insert('label_imports', [
+    { version, source, source_key: source, format, ...counts, imported_at },
+  ])
   return { version, ...counts, unchanged }
 }

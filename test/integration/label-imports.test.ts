@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
-import { importLabels } from '../../core/clickhouse/label-store.ts'
+import { importLabels, writeChainLabels } from '../../core/clickhouse/label-store.ts'
 import { migrate } from '../../core/clickhouse/migrate.ts'
 import { Outage } from '../../core/errors.ts'
 import { parseLabels } from '../../serving/risk/label-formats.ts'
@@ -80,6 +80,104 @@ test('an import that ends after another has a later version, though it began bef
   const outer = await importLines('outer', ['A,scam,outer,,'], { into })
   assert.ok(inner > 0 && outer.version > inner, `${inner} ${outer.version}`)
   assert.equal(await readLabelsVersion(warehouse), outer.version)
+})
+
+/** Who comes waits until so many have come. */
+const gate = (count: number): (() => Promise<void>) => {
+  let open = (): void => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  let waiting = 0
+  return () => {
+    waiting += 1
+    if (waiting === count) open()
+    return opened
+  }
+}
+
+/** Writers of labels that read one version before any of them writes its own: a list and two chains. */
+const writeAtOnce = async (into: Pick<Warehouse, 'query' | 'insert'>, lists: readonly string[]) => {
+  const ofChain = (chain: string) =>
+    writeChainLabels(into, {
+      chain,
+      protocol: 'usdt_freezes',
+      contract: '0x01',
+      labels: parseLabels(
+        'csv',
+        `address,category,valid_from\n${addressOf('A')},scam,2025-01-01\n`,
+      ),
+      nowMs: NOW_MS,
+    })
+  return Promise.all([
+    ...['eth', 'bsc'].map(ofChain),
+    ...lists.map((source) => importLines(source, ['A,scam,one,,'], { into })),
+  ])
+}
+
+test('writers that end at once share a version, and the same labels again make no other one', async () => {
+  const atOnce = { address_labels: gate(3), label_imports: gate(3) }
+  const into = {
+    query: warehouse.query,
+    insert: async (...args: Parameters<Warehouse['insert']>) => {
+      const [table] = args
+      if (table === 'address_labels' || table === 'label_imports') await atOnce[table]()
+      return warehouse.insert(...args)
+    },
+  }
+  const first = await writeAtOnce(into, ['at-once'])
+  const versions = new Set(first.map(({ version }) => version))
+  assert.deepEqual([versions.size, first.map(({ added }) => added)], [1, [1, 1, 1]])
+  await warehouse.command('OPTIMIZE TABLE label_imports FINAL')
+  const again = await writeAtOnce(warehouse, ['at-once'])
+  const unchanged = first.map((result) => ({ ...result, added: 0, unchanged: 1 }))
+  assert.deepEqual(again, unchanged)
+  assert.deepEqual(versions, new Set([await readLabelsVersion(warehouse)]))
+})
+
+/** Sources that have a row of the version, after a merge. */
+const sourcesOf = async (version: number): Promise<readonly string[]> => {
+  await warehouse.command('OPTIMIZE TABLE label_imports FINAL')
+  const { rows } = await warehouse.query<{ readonly source: string }>({
+    sql: 'SELECT DISTINCT source FROM label_imports WHERE version = {version:UInt64} ORDER BY source',
+    params: { version },
+  })
+  return rows.map(({ source }) => source)
+}
+
+test('rows from before the key had the source are kept, however often the migration is begun', async () => {
+  const name = '0035_label_import_key.sql'
+  const statements = readFileSync(new URL(`../../schemas/tables/${name}`, import.meta.url), 'utf8')
+  const forget = () =>
+    warehouse.command(
+      `ALTER TABLE migrations DELETE WHERE name = '${name}' SETTINGS mutations_sync = 1`,
+    )
+  await warehouse.command('DROP TABLE label_imports SYNC')
+  await warehouse.command(
+    'CREATE TABLE label_imports (version UInt64, source LowCardinality(String), format LowCardinality(String), added UInt64, closed UInt64, imported_at DateTime64(3)) ENGINE=ReplacingMergeTree() ORDER BY version',
+  )
+  await warehouse.command('SYSTEM STOP MERGES label_imports')
+  const row = {
+    version: 900,
+    format: 'csv',
+    added: 1,
+    closed: 0,
+    imported_at: '2026-01-01 00:00:00',
+  }
+  for (const source of ['one', 'two']) await warehouse.insert('label_imports', [{ ...row, source }])
+  await forget()
+  // As where a process ended behind the first statement.
+  await warehouse.command(statements.split(/;\s*$/m)[0] ?? '')
+  for (const _ of [1, 2]) {
+    await migrate(warehouse, ['eth'])
+    await forget()
+  }
+  await Promise.all([migrate(warehouse, ['eth']), migrate(warehouse, ['eth'])])
+  await warehouse.command('SYSTEM START MERGES label_imports')
+  assert.deepEqual(await sourcesOf(900), ['one', 'two'])
+  const next = await importLines('after-migration', ['A,scam,one,,'])
+  assert.equal(next.version, 901)
+  assert.deepEqual(await sourcesOf(901), ['after-migration'])
 })
 
 test('labels that are over change nothing when they are imported again', async () => {

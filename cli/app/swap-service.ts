@@ -13,6 +13,7 @@ import { createSearchTurns } from '../../serving/http/search-turns.ts'
 import { tokenCreationRoutes } from '../../serving/http/token-creation.ts'
 import type { FreshnessReader } from '../../serving/interfaces.ts'
 import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
+import { requireQueryCaller, runSharedWork } from '../../serving/queries/query-limiter.ts'
 import type { Infra } from './infra.ts'
 import type { ServiceDeps } from './services.ts'
 
@@ -36,7 +37,12 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
     markets,
     accounts: openReaders(deps, 'evm', createEvmAccountReader),
     solana,
-    accountPools: openAccountPools(markets, solana, { nowMs, log }),
+    accountPools: openAccountPools(markets, solana, {
+      caller: { orgId: () => requireQueryCaller().orgId, shared: runSharedWork },
+      metrics,
+      nowMs,
+      log,
+    }),
     symbols: createSymbolReader(parts.warehouse, metrics),
     hasPool: createPoolLookup(parts.warehouse, metrics),
   }

@@ -52,6 +52,12 @@ export const COUNTERS = {
     'protocol',
     'kind',
   ),
+  poolReadings: defineMetric(
+    'sluice_dex_pool_readings_total',
+    'Pools read from their accounts for quotes: `read`, `not_exact`, `changed` meanwhile, `refused` by limits of the caller, `failed`',
+    'protocol',
+    'outcome',
+  ),
   pendingTrades: defineMetric(
     'sluice_ingest_pending_trades_total',
     'Trades of pre-confirmed blocks published and reverted',

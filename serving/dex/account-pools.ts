@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import type { AccountPoolFamily, AccountPoolHead } from './account-pool.ts'
 import type { ChainMarket } from './chain-market.ts'
 import { dlmmFamily } from './dlmm-accounts.ts'
 import type { Pool } from './pool.ts'
+import { type AccountReadFamily, accountFamilyOf } from './quotable-protocols.ts'
 import type { SwapRequest } from './search.ts'
-import type { SolanaReader } from './solana-node.ts'
+import type { SolanaAccount, SolanaReader } from './solana-node.ts'
 import { whirlpoolFamily } from './whirlpool-accounts.ts'
 
-/** Families whose pools are read from their accounts, by the kind of their pools. */
-const FAMILIES: Readonly<Partial<Record<Pool['kind'], AccountPoolFamily>>> = {
-  dlmm: dlmmFamily,
-  whirlpool: whirlpoolFamily,
+/** Families whose pools are read from their accounts. */
+const FAMILIES: Readonly<Record<AccountReadFamily, AccountPoolFamily>> = {
+  meteora_dlmm: dlmmFamily,
+  orca_whirlpool: whirlpoolFamily,
 }
 
 /** States of pools that only their accounts tell, read from a node when a swap asks for them. */
@@ -38,65 +40,135 @@ export interface AccountPools {
 interface AccountPoolsDeps {
   readonly reader: Pick<SolanaReader, 'accounts'>
   readonly market: Pick<ChainMarket, 'pools' | 'hubs'>
+  readonly caller: PoolReadCaller
+  readonly metrics: Pick<Metrics, 'poolReadings'>
   readonly nowMs: () => number
   readonly log: Logger
 }
 
-/** Pools that one request has read: each takes two calls of a node. */
+/** On whose behalf pools are read. */
+interface PoolReadCaller {
+  /** Requests of one organization share a reading: what its limits refuse concerns no other one. */
+  orgId(): string
+  /** Runs work of which other requests use the result: it ends with the signal, not with the caller's connection. */
+  shared<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>
+}
+
+/** Pools that one request has read: all take a call of a node together, and one each. */
 const MAX_POOLS_PER_REQUEST = 6
 /** Those among them that trade both tokens, where the others are wanted, too. */
 const MAX_DIRECT = 3
-/** How long a state is quoted from: about five slots. */
+/** How long a state is quoted from: about five slots. So long a node that gave none is not asked again. */
 const HELD_MS = 2_000
+/** How long a pool is left out whose accounts give no exact quote. */
+const NOT_EXACT_HELD_MS = 10_000
 /** Longest time that a request waits for readings. */
 const MAX_WAIT_MS = 1_500
+/** Longest time of a reading, whoever waits for it. */
+const MAX_READING_MS = 10_000
+
+/** Refusals of the caller and not of a node: another caller, or the same one later, has its turn. */
+const OF_CALLER: ReadonlySet<string> = new Set(['CONCURRENCY_LIMIT', 'SERVER_BUSY'])
+
+const isAbort = (error: unknown): boolean =>
+  error instanceof Error && ['AbortError', 'TimeoutError'].includes(error.name)
 
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((each, index) => each === other[index])
 
-/** Reads over a chain's nodes; requests at the same time share a reading. */
-const createAccountPools = ({
+interface Reading {
+  readonly head: AccountPoolHead
+  readonly family: AccountPoolFamily
+}
+
+/** Reads pools with one call for all of their accounts and one each for what these name; answers one promise each, which never rejects. */
+const createPoolReader = ({
   reader,
-  market: { pools, hubs },
+  market: { pools },
+  caller,
+  metrics,
   nowMs,
   log,
-}: AccountPoolsDeps): AccountPools => {
-  const underWay = new Map<string, { readonly reading: Promise<void>; readonly sinceMs: number }>()
+}: AccountPoolsDeps): ((reads: readonly Reading[]) => readonly Promise<void>[]) => {
+  const note = ({ protocol }: AccountPoolHead, outcome: string): void =>
+    metrics.poolReadings.inc({ protocol, outcome })
 
-  /** The state as one slot has it: the pool is read again with the accounts that it names. */
-  const stateOf = async (head: AccountPoolHead, family: AccountPoolFamily) => {
-    const [first] = await reader.accounts([head.address])
+  /** The state as one slot has it: the pool is read again with the accounts that it names. undefined: it has changed between both readings. */
+  const stateOf = async (
+    { head, family }: Reading,
+    first: SolanaAccount | undefined,
+  ): Promise<Pool | null | undefined> => {
     if (first?.owner !== family.program) return null
     const named = await family.accounts(head.address, first.data)
     const [pool, ...found] = await reader.accounts([head.address, ...named])
     if (pool?.owner !== family.program) return null
-    if (!isSame(await family.accounts(head.address, pool.data), named)) return null
+    if (!isSame(await family.accounts(head.address, pool.data), named)) return undefined
     const accounts = named.map((address, index) => ({ address, account: found[index] }))
     return family.pool(head, pool.data, accounts)
   }
 
-  const readOne = async (head: AccountPoolHead, family: AccountPoolFamily): Promise<void> => {
+  const readOne = async (
+    read: Reading,
+    first: () => Promise<SolanaAccount | undefined>,
+  ): Promise<void> => {
+    const { head } = read
+    const hold = (pool: Pool | null, heldMs: number, outcome: string): void => {
+      note(head, outcome)
+      pools.keepRead(head.address, pool, nowMs() + heldMs)
+    }
     try {
-      const state = await stateOf(head, family)
-      pools.keepRead(head.address, state, nowMs() + HELD_MS)
+      const state = await stateOf(read, await first())
+      if (state === undefined) note(head, 'changed')
+      else if (state === null) hold(null, NOT_EXACT_HELD_MS, 'not_exact')
+      else hold(state, HELD_MS, 'read')
     } catch (err) {
+      const isRefused = err instanceof Fault && OF_CALLER.has(err.faultName)
+      if (isRefused || isAbort(err)) return note(head, 'refused')
       const { address: pool, protocol } = head
       if (!(err instanceof Fault)) log.error({ err, pool, protocol }, 'pool account not read')
-      pools.keepRead(head.address, null, nowMs() + HELD_MS)
+      hold(null, HELD_MS, 'failed')
     }
   }
 
+  return (reads) => {
+    const addresses = reads.map(({ head }) => head.address)
+    const signal = AbortSignal.timeout(MAX_READING_MS)
+    const firsts = caller.shared(signal, () => reader.accounts(addresses))
+    return reads.map((read, index) =>
+      caller.shared(signal, () => readOne(read, async () => (await firsts)[index])),
+    )
+  }
+}
+
+/** Reads over a chain's nodes; requests of an organization at the same time share a reading. */
+export const createAccountPools = (deps: AccountPoolsDeps): AccountPools => {
+  const {
+    market: { pools, hubs },
+    caller,
+    nowMs,
+  } = deps
+  const underWay = new Map<string, { readonly reading: Promise<void>; readonly sinceMs: number }>()
+  const read = createPoolReader(deps)
+
   const readAll = async (heads: readonly AccountPoolHead[]): Promise<void> => {
-    const readings = heads.flatMap((head) => {
-      const family = FAMILIES[head.kind]
-      if (family === undefined) return []
-      const known = underWay.get(head.address)
+    const orgId = caller.orgId()
+    const keyOf = ({ address }: Pick<AccountPoolHead, 'address'>): string => `${orgId} ${address}`
+    const readings: Promise<void>[] = []
+    const unread: Reading[] = []
+    for (const head of heads) {
+      const family = accountFamilyOf(head.protocol)
+      if (family === undefined) continue
+      const known = underWay.get(keyOf(head))
+      if (known === undefined) unread.push({ head, family: FAMILIES[family] })
       // One that took too long for an earlier request holds up none after it.
-      if (known) return nowMs() - known.sinceMs < MAX_WAIT_MS ? [known.reading] : []
-      const reading = readOne(head, family).finally(() => underWay.delete(head.address))
-      underWay.set(head.address, { reading, sinceMs: nowMs() })
-      return [reading]
-    })
+      else if (nowMs() - known.sinceMs < MAX_WAIT_MS) readings.push(known.reading)
+    }
+    for (const [index, reading] of (unread.length > 0 ? read(unread) : []).entries()) {
+      const key = keyOf(unread[index]?.head ?? { address: '' })
+      const ended = reading.finally(() => underWay.delete(key))
+      underWay.set(key, { reading: ended, sinceMs: nowMs() })
+      readings.push(ended)
+    }
     if (readings.length === 0) return
     const timer = new AbortController()
     const late = sleep(MAX_WAIT_MS, undefined, { signal: timer.signal }).catch(() => undefined)
@@ -129,10 +201,12 @@ const createAccountPools = ({
         ),
       )
       const chosen = direct.slice(0, MAX_DIRECT)
+      // Places that no pool of a hub takes are for further pools of both tokens.
+      const further = direct.slice(MAX_DIRECT)
       for (let place = 0; place < MAX_POOLS_PER_REQUEST; place += 1) {
         for (const head of [first[place], last[place]]) if (head) chosen.push(head)
       }
-      return readAll(chosen.slice(0, MAX_POOLS_PER_REQUEST))
+      return readAll([...chosen, ...further].slice(0, MAX_POOLS_PER_REQUEST))
     },
     readDirect: ({ tokenIn, tokenOut }, wanted) =>
       readAll(unreadOf([[tokenIn, tokenOut]], wanted).slice(0, MAX_POOLS_PER_REQUEST)),
@@ -147,13 +221,13 @@ const createAccountPools = ({
 export const openAccountPools = (
   markets: ReadonlyMap<string, ChainMarket>,
   readers: ReadonlyMap<string, SolanaReader>,
-  { nowMs, log }: Pick<AccountPoolsDeps, 'nowMs' | 'log'>,
+  { log, ...deps }: Omit<AccountPoolsDeps, 'reader' | 'market'>,
 ): ReadonlyMap<string, AccountPools> =>
   new Map(
     [...readers].flatMap(([chain, reader]) => {
       const market = markets.get(chain)
       return market
-        ? [[chain, createAccountPools({ reader, market, nowMs, log: log.child({ chain }) })]]
+        ? [[chain, createAccountPools({ ...deps, reader, market, log: log.child({ chain }) })]]
         : []
     }),
   )

@@ -11,18 +11,31 @@ const PROVEN_BY_EVENTS: Readonly<Partial<Record<ProtocolRow['family'], Pool['kin
 }
 
 /** Families of Solana whose pools are priced by what a node says of their accounts. */
-const READ_FROM_ACCOUNTS: Readonly<Partial<Record<ProtocolRow['family'], Pool['kind']>>> = {
+const READ_FROM_ACCOUNTS = {
   meteora_dlmm: 'dlmm',
   orca_whirlpool: 'whirlpool',
+} as const satisfies Readonly<Partial<Record<ProtocolRow['family'], Pool['kind']>>>
+
+/** A family whose pools are read from their accounts: it has a reader and a venue. */
+export type AccountReadFamily = keyof typeof READ_FROM_ACCOUNTS
+
+const isAccountRead = (family: string): family is AccountReadFamily =>
+  Object.hasOwn(READ_FROM_ACCOUNTS, family)
+
+/** The family of a protocol whose pools are read from their accounts; undefined for the others. */
+export const accountFamilyOf = (protocol: string): AccountReadFamily | undefined => {
+  const family: string | undefined = PROTOCOLS.find(({ id }) => id === protocol)?.family
+  return family !== undefined && isAccountRead(family) ? family : undefined
 }
 
 /** True for a protocol whose pools are priced by their accounts. */
-export const isReadFromAccounts = ({ family }: ProtocolRow): boolean =>
-  READ_FROM_ACCOUNTS[family] !== undefined
+export const isReadFromAccounts = ({ family }: ProtocolRow): boolean => isAccountRead(family)
 
 /** How pools of a protocol are priced here; undefined: not at all. */
 export const pricingOf = (row: ProtocolRow): Pool['kind'] | undefined => {
-  const proven = PROVEN_BY_EVENTS[row.family] ?? READ_FROM_ACCOUNTS[row.family]
+  const { family } = row
+  const proven =
+    PROVEN_BY_EVENTS[family] ?? (isAccountRead(family) ? READ_FROM_ACCOUNTS[family] : undefined)
   if (row.mixedCurves || proven !== undefined) return proven
   if (row.family === 'uniswap_v2' && row.feePips !== undefined) return 'constant_product'
   if (row.bookVersion !== undefined) return 'bins'

@@ -87,7 +87,7 @@ export const buildSolanaSwap = async (
     maxInRaw: quote.maxInRaw,
   }
   const [held] = await reader.accounts([accountIn])
-  if (tokenIn === WRAPPED_SOL) requireBalance(wallet?.lamports, quote.maxInRaw + tip)
+  if (tokenIn === WRAPPED_SOL) requireBalance(wallet?.lamports, quote.maxInRaw + tip + priorityFee)
   else requireBalance(amountIn(held), quote.maxInRaw)
   const call = await venue.swap(swap, {
     pool: pool.data,
@@ -102,15 +102,19 @@ export const buildSolanaSwap = async (
   return { transaction: withLimit(limitAfterRun(unitsConsumed)), lifetime }
 }
 
-/** What a wallet holds of what is sold, in its associated account; of SOL, a hundredth and the tip stay. Throws as the reader, DEX_ROUTE_BUILD_FAILED. */
+/** What a wallet holds of what is sold, in its associated account; of SOL, a hundredth and what is paid beside the swap stay. Throws as the reader, DEX_ROUTE_BUILD_FAILED. */
 export const readSolanaHolding = async (
   reader: SolanaReader,
-  { owner, tip }: { readonly owner: string; readonly tip: bigint },
+  {
+    owner,
+    tip,
+    priorityFee,
+  }: { readonly owner: string; readonly tip: bigint; readonly priorityFee: bigint },
   sold: string,
 ): Promise<Holding> => {
   const [wallet, mint] = await reader.accounts([owner, sold])
   if (sold === WRAPPED_SOL)
-    return { balanceRaw: wallet?.lamports ?? 0n, reserveRaw: SOL_RESERVE + tip }
+    return { balanceRaw: wallet?.lamports ?? 0n, reserveRaw: SOL_RESERVE + tip + priorityFee }
   const account = await associatedTokenAddress(owner, sold, tokenProgramOf(mint))
   const [held] = await reader.accounts([account])
   return { balanceRaw: amountIn(held), reserveRaw: 0n }

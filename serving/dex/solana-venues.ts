@@ -1,6 +1,7 @@
 import type { PROTOCOLS } from '../../schemas/protocols.ts'
 import { meteoraDlmm } from './dlmm-venue.ts'
 import type { Pool } from './pool.ts'
+import type { AccountReadFamily } from './quotable-protocols.ts'
 import {
   ASSOCIATED_TOKEN_PROGRAM,
   accountsOf,
@@ -285,7 +286,10 @@ export const SOLANA_VENUES = {
   pumpswap: pumpSwap,
   raydium_amm_v4: raydiumV4,
   raydium_cpmm: raydiumCpmm,
-} as const satisfies Readonly<Partial<Record<(typeof PROTOCOLS)[number]['id'], SolanaVenue>>>
+} as const satisfies Readonly<
+  Partial<Record<(typeof PROTOCOLS)[number]['id'], SolanaVenue>> &
+    Record<AccountReadFamily, SolanaVenue>
+>
 
 /** The venue of a protocol; undefined: swaps over it are not built. */
 export const solanaVenue = (protocol: string): SolanaVenue | undefined =>

@@ -183,8 +183,8 @@ const solanaRoute = async (
   const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
   await deps.accountPools.get(market.chain.id)?.readDirect(requested.request, requested.wanted)
-  const order = await withSolanaAmount(reader, requested, market.pools.graph(startedMs))
-  const first = await search(() => quoteOverOnePool(market, order, startedMs))
+  const order = await withSolanaAmount(reader, requested, market.pools.graph(deps.nowMs()))
+  const first = await search(() => quoteOverOnePool(market, order, deps.nowMs()))
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   const build = async (quote: SwapQuote) => ({
     quote,
@@ -193,7 +193,7 @@ const solanaRoute = async (
   const { quote, transaction } = await build(first).catch(
     otherAfterFailedRun(async () => {
       const failed = first.route.paths[0]?.hops[0]?.pool.address
-      return build(await search(() => quoteOverOnePool(market, { ...order, failed }, startedMs)))
+      return build(await search(() => quoteOverOnePool(market, { ...order, failed }, deps.nowMs())))
     }),
   )
   return {

@@ -182,8 +182,10 @@ const solanaSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
   if (pool) requireFittingPool(pool, request.wanted, read.request)
   if (pool === undefined)
     await deps.accountPools.get(market.chain.id)?.readDirect(read.request, request.wanted)
-  const order = await withSolanaAmount(reader, read, market.pools.graph(startedMs))
-  const quote = await request.search(() => quoteAsked(request, order, isOffered))
+  const order = await withSolanaAmount(reader, read, market.pools.graph(deps.nowMs()))
+  const quote = await request.search(() =>
+    quoteAsked({ ...request, startedMs: deps.nowMs() }, order, isOffered),
+  )
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return {
     ...(await solanaTransactionBody(reader, { ...order, quote })),

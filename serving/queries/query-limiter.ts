@@ -33,6 +33,10 @@ export const requireQueryCaller = (): QueryCaller => {
   return caller
 }
 
+/** Runs work for the same caller that ends with the signal instead of the client's connection. Calling it outside of a request is a bug. */
+export const runSharedWork = <T>(signal: AbortSignal, work: () => T): T =>
+  callers.run({ ...requireQueryCaller(), signal }, work)
+
 /** Aborts when the client closes its connection before the answer is out. */
 export const clientDisconnectSignal = (reply: FastifyReply): AbortSignal => {
   const left = new AbortController()

@@ -231,6 +231,15 @@ test('a part of a balance is sold: of SOL a hundredth stays, of a token all can 
   }
   const held = 50n * SOL
   assert.equal(await sold({ amount: 'auto' }), held - SOL / 100n)
+  const paid = { tipFee: String(SOL), priorityFee: String(2n * SOL) }
+  assert.equal(await sold({ amount: 'auto', ...paid }), held - SOL / 100n - 3n * SOL)
+  for (const extra of [paid, { ...paid, tipFee: undefined }]) {
+    const all = await answering({ simulateTransaction: RAN }, () =>
+      route({ amount: String(held), ...extra }),
+    )
+    assert.equal(all.status, 422, 'fees beside the swap are paid from the same balance')
+    assert.equal(all.body.code ?? JSON.stringify(all.body), 50_017)
+  }
   assert.equal(await sold({ amount: '50%' }), held / 2n)
   assert.equal(await sold({ amount: '50%' }, swap), held / 2n)
   const account = await associatedTokenAddress(owner, MINT, TOKEN_PROGRAM)

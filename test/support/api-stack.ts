@@ -47,6 +47,7 @@ import { webhookTaskRoutes } from '../../serving/http/webhook-tasks.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
 import { type JobStore, openJobStore } from '../../serving/jobs/job-store.ts'
 import { startPayPerCall } from '../../serving/payments/start.ts'
+import { requireQueryCaller, runSharedWork } from '../../serving/queries/query-limiter.ts'
 import { openAssessmentStore } from '../../serving/risk/assessment-store.ts'
 import { startScreener } from '../../serving/risk/screener.ts'
 import { createSevereLabelCheck } from '../../serving/risk/severe-labels.ts'
@@ -206,7 +207,12 @@ export const startApi = async (
     markets,
     accounts: new Map(evm === undefined ? [] : [['eth', createEvmAccountReader(evm)]]),
     solana: readers,
-    accountPools: openAccountPools(markets, readers, { nowMs: Date.now, log }),
+    accountPools: openAccountPools(markets, readers, {
+      caller: { orgId: () => requireQueryCaller().orgId, shared: runSharedWork },
+      metrics,
+      nowMs: Date.now,
+      log,
+    }),
     symbols: createSymbolReader(warehouse, metrics),
     hasPool: createPoolLookup(warehouse, metrics),
   }

@@ -1,0 +1,157 @@
+/** Which pools a quote has read from a node, what is kept of a reading, and for whom. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Fault } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
+import type { AccountPoolHead } from '../../serving/dex/account-pool.ts'
+import { createAccountPools } from '../../serving/dex/account-pools.ts'
+import type { Pool } from '../../serving/dex/pool.ts'
+import type { SolanaAccount } from '../../serving/dex/solana-node.ts'
+import { WHIRLPOOL } from '../../serving/dex/whirlpool-accounts.ts'
+import { addressFor } from '../support/builders/svm-block.ts'
+
+const [SOLD, BOUGHT, HUB] = ['sold', 'bought', 'hub'].map(addressFor) as [string, string, string]
+
+const headOf = (name: string, tokens: readonly [string, string], tvlUsd = 1): AccountPoolHead => ({
+  kind: 'whirlpool',
+  address: addressFor(name),
+  protocol: 'orca_whirlpool',
+  tokens,
+  tvlUsd,
+})
+
+type Answer = (addresses: readonly string[]) => Promise<readonly (SolanaAccount | undefined)[]>
+
+/** Account readings over scripted answers of a node and a clock of the test. */
+const withPools = (heads: readonly AccountPoolHead[], answer: Answer) => {
+  const state = { nowMs: 0, orgId: 'first' }
+  const calls: (readonly string[])[] = []
+  const held = new Map<string, { readonly pool: Pool | null; readonly untilMs: number }>()
+  const isUnread = ({ address }: AccountPoolHead, nowMs: number): boolean =>
+    (held.get(address)?.untilMs ?? Number.NEGATIVE_INFINITY) <= nowMs
+  const metrics = makeMetrics()
+  const pools = createAccountPools({
+    reader: {
+      accounts: async (addresses) => {
+        calls.push(addresses)
+        return answer(addresses)
+      },
+    },
+    market: {
+      hubs: new Set([HUB]),
+      pools: {
+        unread: (one: string, other: string, nowMs: number) =>
+          heads.filter(
+            (head) =>
+              head.tokens.includes(one) && head.tokens.includes(other) && isUnread(head, nowMs),
+          ),
+        unreadPool: () => undefined,
+        keepRead: (address: string, pool: Pool | null, untilMs: number) =>
+          void held.set(address, { pool, untilMs }),
+      } as never,
+    },
+    caller: { orgId: () => state.orgId, shared: (_, work) => work() },
+    metrics,
+    nowMs: () => state.nowMs,
+    log: makeSilentLogger(),
+  })
+  const read = () => pools.readBetween({ tokenIn: SOLD, tokenOut: BOUGHT }, undefined)
+  const outcomes = async () =>
+    Object.fromEntries(
+      (await metrics.poolReadings.get()).values.map(({ labels, value }) => [labels.outcome, value]),
+    )
+  return { state, calls, held, read, outcomes }
+}
+
+const DIRECT = [9, 8, 7, 6, 5].map((tvl) => headOf(`direct ${tvl}`, [SOLD, BOUGHT], tvl))
+const nothing: Answer = async (addresses) => addresses.map(() => undefined)
+
+test('all places are for pools of both tokens where no pool leads to a hub, and three of them where pools do', async () => {
+  const alone = withPools(DIRECT, nothing)
+  await alone.read()
+  assert.deepEqual(
+    alone.calls,
+    [DIRECT.map(({ address }) => address)],
+    'one call, the deepest first',
+  )
+  const hubs = [3, 2, 1].map((tvl) => headOf(`of hub ${tvl}`, [SOLD, HUB], tvl))
+  const beside = withPools([...DIRECT, ...hubs], nothing)
+  await beside.read()
+  assert.deepEqual(
+    beside.calls,
+    [[...DIRECT.slice(0, 3), ...hubs].map(({ address }) => address)],
+    'three of each',
+  )
+})
+
+test('a pool without an exact quote is left out for ten seconds', async () => {
+  const { state, calls, read, outcomes } = withPools(DIRECT, async (addresses) =>
+    addresses.map(() => ({
+      owner: addressFor('another program'),
+      lamports: 1n,
+      data: Buffer.of(),
+    })),
+  )
+  await read()
+  state.nowMs = 9_999
+  await read()
+  assert.equal(calls.length, 1)
+  state.nowMs = 10_000
+  await read()
+  assert.equal(calls.length, 2)
+  assert.deepEqual(await outcomes(), { not_exact: 10 })
+})
+
+test('what limits of a caller refuse is kept from nobody else, and an abort neither', async () => {
+  for (const error of [
+    new Fault('CONCURRENCY_LIMIT'),
+    new Fault('SERVER_BUSY'),
+    new DOMException('This operation was aborted', 'AbortError'),
+  ]) {
+    const { calls, held, read, outcomes } = withPools(DIRECT, () => Promise.reject(error))
+    await read()
+    assert.equal(held.size, 0, error.message)
+    await read()
+    assert.equal(calls.length, 2, error.message)
+    assert.deepEqual(await outcomes(), { refused: 10 })
+  }
+})
+
+test('a node that gives no answer is not asked again for two seconds, for no caller', async () => {
+  const { state, calls, read } = withPools(DIRECT, () =>
+    Promise.reject(new Fault('CHAIN_CONNECTION_ERROR')),
+  )
+  await read()
+  state.nowMs = 1_999
+  state.orgId = 'other'
+  await read()
+  assert.equal(calls.length, 1)
+  state.nowMs = 2_000
+  await read()
+  assert.equal(calls.length, 2)
+})
+
+test('requests of one organization share a reading, and those of another have one of their own', async () => {
+  const [pool] = DIRECT.map((head) => [head])
+  const { state, calls, read } = withPools(pool ?? [], nothing)
+  await Promise.all([read(), read()])
+  assert.equal(calls.length, 1)
+  const apart = withPools(pool ?? [], nothing)
+  const first = apart.read()
+  apart.state.orgId = 'other'
+  await Promise.all([first, apart.read()])
+  assert.equal(apart.calls.length, 2)
+  assert.equal(state.orgId, 'first')
+})
+
+test('a pool whose account becomes that of another program between both readings is not quoted', async () => {
+  let readings = 0
+  const { held, read } = withPools(DIRECT.slice(0, 1), async (addresses) => {
+    const owner = readings++ === 0 ? WHIRLPOOL : addressFor('another program')
+    return addresses.map(() => ({ owner, lamports: 1n, data: Buffer.alloc(8) }))
+  })
+  await read()
+  assert.equal(readings, 2)
+  assert.equal(held.get(DIRECT[0]?.address ?? '')?.pool, null)
+})

@@ -28,14 +28,16 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
   const { chains, freshness, metrics, nowMs } = deps
   const log = deps.log.child({ role: 'serve' })
   const markets = startMarkets(deps, parts)
-  const solana = openReaders(deps, 'svm', createSolanaReader)
+  const solana = openReaders(deps, 'svm', (rpc, id) =>
+    createSolanaReader(rpc, deps.config.chainExtra[id]?.lookupTables),
+  )
   const swaps = {
     chains,
     freshness,
     nowMs,
     searches: createSearchTurns(),
     markets,
-    accounts: openReaders(deps, 'evm', createEvmAccountReader),
+    accounts: openReaders(deps, 'evm', (rpc) => createEvmAccountReader(rpc)),
     solana,
     accountPools: openAccountPools(markets, solana, {
       caller: { orgId: () => requireQueryCaller().orgId, shared: runSharedWork },
@@ -81,11 +83,11 @@ const startMarkets = (
 const openReaders = <Reader>(
   { chains, nodeReads }: SwapServiceDeps,
   vm: Vm,
-  readerOf: (rpc: NodeReads) => Reader,
+  readerOf: (rpc: NodeReads, chainId: string) => Reader,
 ): ReadonlyMap<string, Reader> =>
   new Map(
     chains.flatMap((id) => {
       const rpc = chainRow(id)?.vm === vm ? nodeReads.of(id) : undefined
-      return rpc === undefined ? [] : [[id, readerOf(rpc)] as const]
+      return rpc === undefined ? [] : [[id, readerOf(rpc, id)] as const]
     }),
   )

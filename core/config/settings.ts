@@ -45,6 +45,10 @@ export const ChainExtra = Type.Object({
   routers: Type.Optional(Type.Array(RouterRow, { maxItems: 64 })),
   /** Uniswap's Universal Router and its Permit2, instead of the tables' own. */
   universalRouter: Type.Optional(Type.Object({ router: addressSchema, permit2: addressSchema })),
+  /** Solana: look-up tables that transactions may use which are too large without. */
+  lookupTables: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$' }), { maxItems: 8 }),
+  ),
   /** True: only the rows given here count, the chain's own tables are left out. */
   replace: Type.Boolean({ default: false }),
 })

@@ -6,6 +6,7 @@ import {
   appendTransactionMessageInstructions,
   type Blockhash,
   compileTransaction,
+  compressTransactionMessageUsingAddressLookupTables,
   createTransactionMessage,
   generateKeyPairSigner,
   getAddressEncoder,
@@ -69,14 +70,18 @@ export const programAddress = async (program: string, seeds: readonly Seed[]): P
 /** Largest transaction that nodes take: an IPv6 packet without its headers. Source: solana-sdk packet. */
 export const MAX_TRANSACTION_BYTES = 1_232
 
+/** Addresses of look-up tables, by the address of the table. */
+export type LookupTables = Readonly<Record<string, readonly string[]>>
+
 /**
- * An unsigned transaction of version 0 in base 64, its signatures empty. Throws `Fault` TRANSACTION_SIZE_EXCEEDED for more than 1,232
- * bytes, INVALID_ADDRESS where a program that it calls would pay.
+ * An unsigned transaction of version 0 in base 64, its signatures empty; with look-up tables only where it is too large without. Throws `Fault`
+ * TRANSACTION_SIZE_EXCEEDED for more than 1,232 bytes, INVALID_ADDRESS where a program that it calls would pay.
  */
 export const unsignedTransaction = (
   payer: string,
   { blockhash, lastValidBlockHeight }: BlockhashLifetime,
   instructions: readonly SolanaInstruction[],
+  tables: LookupTables = {},
 ): string => {
   if (instructions.some(({ program }) => program === payer)) {
     throw new Fault('INVALID_ADDRESS', undefined, { parameter: 'userAddress', value: payer })
@@ -98,14 +103,24 @@ export const unsignedTransaction = (
       setTransactionMessageFeePayer(address(payer), createTransactionMessage({ version: 0 })),
     ),
   )
-  const text = getBase64EncodedWireTransaction(compileTransaction(message))
-  const size = Buffer.byteLength(text, 'base64')
-  if (size > MAX_TRANSACTION_BYTES) {
-    const details = { size, max_allowed: MAX_TRANSACTION_BYTES }
-    throw new Fault('TRANSACTION_SIZE_EXCEEDED', undefined, details)
-  }
-  return text
+  const whole = wireText(message)
+  if (sizeOf(whole) <= MAX_TRANSACTION_BYTES) return whole
+  const addresses = Object.fromEntries(
+    Object.entries(tables).map(([table, held]) => [
+      address(table),
+      held.map((one) => address(one)),
+    ]),
+  )
+  const text = wireText(compressTransactionMessageUsingAddressLookupTables(message, addresses))
+  if (sizeOf(text) <= MAX_TRANSACTION_BYTES) return text
+  const details = { size: sizeOf(text), max_allowed: MAX_TRANSACTION_BYTES }
+  throw new Fault('TRANSACTION_SIZE_EXCEEDED', undefined, details)
 }
+
+const wireText = (message: Parameters<typeof compileTransaction>[0]): string =>
+  getBase64EncodedWireTransaction(compileTransaction(message))
+
+const sizeOf = (text: string): number => Buffer.byteLength(text, 'base64')
 
 /** A new key that signs one transaction and is gone then. */
 export interface OneTimeKey {

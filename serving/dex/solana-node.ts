@@ -4,8 +4,9 @@ import { isJsonObject } from '../../core/json.ts'
 import { type CallEndpoint, OversizedAnswer, type RpcPool } from '../../core/rpc/pool.ts'
 import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import { askNodes } from './ask-nodes.ts'
+import { addressesOfTable } from './lookup-table.ts'
 import { nodeReason } from './node-reason.ts'
-import type { BlockhashLifetime } from './solana-message.ts'
+import type { BlockhashLifetime, LookupTables } from './solana-message.ts'
 
 /** An account as a node has it. */
 export interface SolanaAccount {
@@ -26,6 +27,8 @@ export interface SolanaReader {
   /** In the order of the addresses; undefined: there is none. At most 100. */
   accounts(addresses: readonly string[]): Promise<readonly (SolanaAccount | undefined)[]>
   lifetime(): Promise<BlockhashLifetime>
+  /** Look-up tables of this installation that can be used; one that is gone or deactivated is missing. */
+  lookupTables(): Promise<LookupTables>
   /** Runs an unsigned transaction. Throws `Fault` DEX_SWAP_SIMULATED_FAILED with the end of its log where it fails. */
   run(transaction: string): Promise<SolanaRun>
 }
@@ -68,20 +71,36 @@ const askWithin = async <T>(
   return read
 }
 
-/** Reads over a chain's nodes. */
-export const createSolanaReader = (rpc: Pick<RpcPool, 'attempt'>): SolanaReader => {
+/**
+ * Reads over a chain's nodes; `tables` are addresses of look-up tables for transactions that are too large without.
+ */
+export const createSolanaReader = (
+  rpc: Pick<RpcPool, 'attempt'>,
+  tables: readonly string[] = [],
+): SolanaReader => {
   const request = <T>(
     method: string,
     params: readonly unknown[],
     read: (answer: unknown) => T,
   ): Promise<T> => askWithin(rpc, async (call) => read(await call({ method, params })))
+  const accounts: SolanaReader['accounts'] = (addresses) =>
+    request(
+      'getMultipleAccounts',
+      [addresses, { encoding: 'base64', commitment: COMMITMENT }],
+      (answer) => readAccounts(answer, addresses.length),
+    )
   return {
-    accounts: (addresses) =>
-      request(
-        'getMultipleAccounts',
-        [addresses, { encoding: 'base64', commitment: COMMITMENT }],
-        (answer) => readAccounts(answer, addresses.length),
-      ),
+    accounts,
+    lookupTables: async () => {
+      if (tables.length === 0) return {}
+      const read = await accounts(tables)
+      return Object.fromEntries(
+        tables.flatMap((table, index) => {
+          const held = addressesOfTable(read[index])
+          return held.length === 0 ? [] : [[table, held] as const]
+        }),
+      )
+    },
     lifetime: () => request('getLatestBlockhash', [{ commitment: COMMITMENT }], readLifetime),
     run: (transaction) => {
       const options = { encoding: 'base64', commitment: COMMITMENT, sigVerify: false }

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts'
-import { computeBudget, FIRST_LIMIT, limitAfterRun } from './compute-budget.ts'
+import { computeBudget, firstLimit, limitAfterRun } from './compute-budget.ts'
 import { buyBaseExactIn, buyBaseExactOut, type FeeOnQuotePool } from './fee-on-quote.ts'
 import { createV2, curveOf, newCurveData, type PumpFunToken } from './pump-fun-create.ts'
 import { newCurve } from './pump-fun-settings.ts'
@@ -64,7 +64,7 @@ export const buildTokenCreation = async (
   const body = [await createV2(token), ...(purchase?.instructions ?? [])]
   const lifetime = await reader.lifetime()
   const withLimit = budgeted(creator, lifetime, { body, priorityFee })
-  const { unitsConsumed } = await reader.run(withLimit(FIRST_LIMIT))
+  const { unitsConsumed } = await reader.run(withLimit(firstLimit()))
   return {
     transaction: await key.sign(withLimit(limitAfterRun(unitsConsumed))),
     mint: token.mint,

@@ -13,6 +13,7 @@ import { parseRouterChoice, quoteOverChosen, withinVenues } from '../dex/router-
 import { readSignedPermit, requireFittingPermit, withinPermit } from '../dex/signed-permit.ts'
 import { permittedRouters, requireFittingTokenPermit } from '../dex/signed-token-permit.ts'
 import type { SolanaReader } from '../dex/solana-node.ts'
+import { solanaQuotes } from '../dex/solana-quotes.ts'
 import { parseDeadline, parseFees, parseSlippage, parseSwapMode } from '../dex/swap-terms.ts'
 import { isRouterWord } from '../dex/universal-calls.ts'
 import { buildUniversalSwap } from '../dex/universal-swap.ts'
@@ -24,12 +25,7 @@ import { parseWalletAddress } from './chain-parameters.ts'
 import { type QuoteRouteDeps, readSwapTokens, requestedMarket } from './dex-swaps.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
 import type { RunSearch } from './search-turns.ts'
-import {
-  quoteOverOnePool,
-  readSolanaOrder,
-  solanaTransactionBody,
-  withSolanaAmount,
-} from './solana-route.ts'
+import { readSolanaOrder, solanaTransactionBody, withSolanaAmount } from './solana-route.ts'
 import { serializedText, transactionFields } from './unsigned-transaction.ts'
 
 /** What routes with transactions work with. */
@@ -172,6 +168,24 @@ const chosenSwap = async (
   return { quote: swap.quote, build: (reader) => buildUniversalSwap(reader, swap) }
 }
 
+/** The transaction of the best of the quotes that is not too large for a packet. Throws as `buildSolanaSwap`. */
+const smallEnough = async (
+  reader: SolanaReader,
+  order: Awaited<ReturnType<typeof withSolanaAmount>>,
+  quotes: readonly SwapQuote[],
+) => {
+  let tooLarge: Fault | undefined
+  for (const quote of quotes) {
+    try {
+      return { quote, transaction: await solanaTransactionBody(reader, { ...order, quote }) }
+    } catch (error) {
+      if (!(error instanceof Fault) || error.faultName !== 'TRANSACTION_SIZE_EXCEEDED') throw error
+      tooLarge ??= error
+    }
+  }
+  throw tooLarge ?? new Fault('DEX_ROUTE_BUILD_FAILED')
+}
+
 const solanaRoute = async (
   deps: SwapRouteDeps,
   market: ChainMarket,
@@ -182,18 +196,24 @@ const solanaRoute = async (
   const requested = readSolanaOrder(market, body, { nowMs: startedMs, slippage })
   const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
-  await deps.accountPools.get(market.chain.id)?.readDirect(requested.request, requested.wanted)
-  const order = await withSolanaAmount(reader, requested, market.pools.graph(deps.nowMs()))
-  const first = await search(() => quoteOverOnePool(market, order, deps.nowMs()))
+  await deps.accountPools.get(market.chain.id)?.readBetween(requested.request, requested.wanted)
+  const scopeNow = () => ({ graph: market.pools.graph(deps.nowMs()), hubs: market.hubs })
+  const order = await withSolanaAmount(reader, requested, scopeNow().graph)
+  const quotes = await search(() => solanaQuotes(scopeNow(), order))
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
-  const build = async (quote: SwapQuote) => ({
-    quote,
-    transaction: await solanaTransactionBody(reader, { ...order, quote }),
-  })
-  const { quote, transaction } = await build(first).catch(
+  const build = (given: readonly SwapQuote[]) => smallEnough(reader, order, given)
+  const { quote, transaction } = await build(quotes).catch(
     otherAfterFailedRun(async () => {
-      const failed = first.route.paths[0]?.hops[0]?.pool.address
-      return build(await search(() => quoteOverOnePool(market, { ...order, failed }, deps.nowMs())))
+      const [failed] = quotes
+      if (failed === undefined) return undefined
+      const scope = scopeNow()
+      for (const graph of graphsWithout(scope, failed.route, order.request)) {
+        const others = await search(() => solanaQuotes({ ...scope, graph }, order)).catch(
+          undefinedForFault,
+        )
+        if (others) return build(others)
+      }
+      return undefined
     }),
   )
   return {

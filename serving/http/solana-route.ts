@@ -4,16 +4,9 @@ import type { SwapRouteInput } from '../../schemas/api/swap.ts'
 import { parseSwapAmount, resolveAmount } from '../dex/balance-share.ts'
 import type { ChainMarket } from '../dex/chain-market.ts'
 import type { PoolGraph } from '../dex/pool-graph.ts'
-import { quoteOverPools } from '../dex/pool-swap.ts'
-import { requirePools, type SwapQuote } from '../dex/quote.ts'
+import { requirePools } from '../dex/quote.ts'
 import type { SolanaReader } from '../dex/solana-node.ts'
-import {
-  buildSolanaSwap,
-  canPayOthers,
-  isBuildable,
-  readSolanaHolding,
-  requirePayable,
-} from '../dex/solana-swap.ts'
+import { buildSolanaSwap, readSolanaHolding } from '../dex/solana-swap.ts'
 import { parseTip } from '../dex/solana-tip.ts'
 import {
   parseDeadline,
@@ -74,36 +67,6 @@ export const withSolanaAmount = async (
     return readSolanaHolding(reader, order, request.tokenIn)
   })
   return { ...order, request: { ...request, amountRaw } }
-}
-
-/** The best quote over one pool that a transaction can be built for. Throws as `quoteSwap`. */
-export const quoteOverOnePool = (
-  { pools: poolBook }: ChainMarket,
-  {
-    wanted,
-    request,
-    slippageBps,
-    owner,
-    recipient,
-    failed,
-  }: Awaited<ReturnType<typeof withSolanaAmount>> & {
-    /** Address of one that is left out. */
-    readonly failed?: string | undefined
-  },
-  nowMs: number,
-): SwapQuote => {
-  const pools = poolBook
-    .graph(nowMs)
-    .poolsOf(request.tokenIn, request.tokenOut)
-    .filter(
-      ({ protocol, tokens, address }) =>
-        (wanted?.has(protocol) ?? true) && isBuildable(protocol, tokens) && address !== failed,
-    )
-  if (recipient === owner) return quoteOverPools(pools, request, slippageBps)
-  const paying = pools.filter(({ protocol }) => canPayOthers(protocol, request.tokenOut))
-  // Where there are pools, but none of them can: the reason.
-  if (paying.length === 0 && pools[0]) requirePayable(pools[0].protocol, request.tokenOut)
-  return quoteOverPools(paying, request, slippageBps)
 }
 
 /** The unsigned transaction of a quote as an answer has it. Throws as `buildSolanaSwap`. */

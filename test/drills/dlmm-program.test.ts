@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 import { address } from '@solana/kit'
 import { base58Encode } from '../../core/base58.ts'
 import type { AccountPoolHead } from '../../serving/dex/account-pool.ts'
-import { computeBudget, FIRST_LIMIT } from '../../serving/dex/compute-budget.ts'
+import { computeBudget, firstLimit } from '../../serving/dex/compute-budget.ts'
 import { dlmmFamily } from '../../serving/dex/dlmm-accounts.ts'
 import { DLMM_PRICE_BITS, dlmmPriceOfBin } from '../../serving/dex/dlmm-bin.ts'
 import { DLMM_PAIR, readDlmmArray } from '../../serving/dex/dlmm-layout.ts'
@@ -143,7 +143,7 @@ const swapped = async (
   node.svm.expireBlockhash()
   const lifetime = { blockhash: node.svm.latestBlockhash(), lastValidBlockHeight: 300 }
   try {
-    execute(node, unsignedTransaction(owner, lifetime, [...computeBudget(FIRST_LIMIT, 0n), call]))
+    execute(node, unsignedTransaction(owner, lifetime, [...computeBudget(firstLimit(), 0n), call]))
   } catch (error) {
     assert.match(String(error), /Program log: AnchorError/)
     return undefined

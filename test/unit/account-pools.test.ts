@@ -103,7 +103,7 @@ test('a pool without an exact quote is left out for ten seconds', async () => {
   assert.deepEqual(await outcomes(), { not_exact: 10 })
 })
 
-test('what limits of a caller refuse is kept from nobody else, and an abort neither', async () => {
+test('what limits of a caller refuse is kept from no other client, and an abort neither', async () => {
   for (const error of [
     new Fault('CONCURRENCY_LIMIT'),
     new Fault('SERVER_BUSY'),

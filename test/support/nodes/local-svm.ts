@@ -212,6 +212,23 @@ export const execute = ({ svm }: Pick<LocalSvm, 'svm'>, signed: string): void =>
   }
 }
 
+/** Puts an active look-up table of these addresses there. Layout: solana-program/address-lookup-table state.rs. */
+export const putLookupTable = (
+  node: Pick<LocalSvm, 'svm'>,
+  key: string,
+  addresses: readonly string[],
+  { isActive = true } = {},
+): void => {
+  const head = Buffer.alloc(56)
+  head.writeUInt32LE(1, 0)
+  head.writeBigUInt64LE(isActive ? (1n << 64n) - 1n : 0n, 4)
+  const keys = addresses.map((each) => base58Decode(each) ?? new Uint8Array())
+  putAccount(node, key, {
+    owner: 'AddressLookupTab1e1111111111111111111111111',
+    data: Buffer.concat([head, ...keys]),
+  })
+}
+
 /** Puts an account there. */
 export const putAccount = (
   { svm }: Pick<LocalSvm, 'svm'>,

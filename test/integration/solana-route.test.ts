@@ -10,6 +10,7 @@ import { base58Decode } from '../../core/base58.ts'
 import { feeOnInputAmountOut } from '../../core/prices/fee-on-input.ts'
 import type { DexQuote, SwapRouteResponse } from '../../schemas/api/swap.ts'
 import { associatedTokenAddress } from '../../serving/dex/solana-calls.ts'
+import { programAddress } from '../../serving/dex/solana-message.ts'
 import { TIP_ACCOUNTS } from '../../serving/dex/solana-tip.ts'
 import { type PoolStateRow, poolStatesQuery } from '../../serving/queries/pool-states.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
@@ -221,6 +222,52 @@ test('a route is an unsigned transaction of version 0 with the limit of its run'
   assert.equal(Buffer.from(limit?.data ?? []).readUInt32LE(1), 103_500)
   assert.equal(body.recentBlockhash, node.svm.latestBlockhash())
   assert.equal(body.routeInfo.inAmount, '1000000000')
+})
+
+/** Programs of a transaction in their order, with the first byte of those of tokens and the system. */
+const calledBy = (serializedTx: string): readonly string[] => {
+  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(serializedTx))
+  const message = getCompiledTransactionMessageDecoder().decode(messageBytes)
+  assert.ok(message.version === 0)
+  return message.instructions.map(({ programAddressIndex, data }) => {
+    const program = message.staticAccounts[programAddressIndex] ?? ''
+    const hasKinds = [TOKEN_PROGRAM, '11111111111111111111111111111111'].includes(program)
+    return `${program.slice(0, 5)}${hasKinds ? ` ${data?.[0]}` : ''}`
+  })
+}
+
+test('a route leads over two pools: SOL between them is unwrapped for a curve, and wrapped behind one', async () => {
+  putAccount(node, CURVED, { owner: TOKEN_PROGRAM, data: mintData() })
+  putAccount(node, addressFor('curve'), { owner: PUMP, data: Buffer.alloc(151, 1) })
+  const settings = await programAddress(PUMP, [{ word: 'global' }])
+  putAccount(node, settings, { owner: PUMP, data: Buffer.alloc(1_045, 2) })
+  for (const mint of [MINT, CURVED]) {
+    const held = Buffer.alloc(165)
+    held.writeBigUInt64LE(10n ** 12n, 64)
+    const account = await associatedTokenAddress(owner, mint, TOKEN_PROGRAM)
+    putAccount(node, account, { owner: TOKEN_PROGRAM, data: held })
+  }
+  const called = async (inputMint: string, outputMint: string, swapMode: string) => {
+    const { status, body } = await answering({ simulateTransaction: RAN }, () =>
+      route({ inputMint, outputMint, swapMode, amount: '1000000' }),
+    )
+    assert.equal(status, 200, JSON.stringify(body))
+    const [first, second] = body.routeInfo.hops
+    assert.ok(first && second && body.routeInfo.hops.length === 2)
+    assert.ok(BigInt(second.inAmount) < BigInt(first.outAmount), 'what stays between is SOL')
+    return calledBy(body.serializedTx)
+  }
+  const budget = ['Compu']
+  for (const mode of ['ExactIn', 'ExactOut']) {
+    assert.deepEqual(await called(MINT, CURVED, mode), [
+      ...[...budget, 'AToke', 'CPMMo', 'Token 9'],
+      ...['AToke', '6EF8r'],
+    ])
+    assert.deepEqual(await called(CURVED, MINT, mode), [
+      ...[...budget, '6EF8r', 'AToke', '11111 2', 'Token 17'],
+      ...['AToke', 'CPMMo', 'Token 9'],
+    ])
+  }
 })
 
 test('a part of a balance is sold: of SOL a hundredth stays, of a token all can go', async () => {

@@ -32,6 +32,7 @@ import {
   fundedWallet,
   type LocalSvm,
   putAccount,
+  putLookupTable,
   signedBy,
   startLocalSvm,
 } from '../support/nodes/local-svm.ts'
@@ -208,6 +209,18 @@ test('a swap is refused before it runs: too small a balance, a pool of another p
     buildSolanaSwap(reader, { ...order, quote: quoteOf(WRAPPED_SOL, SOL / 4n) }),
     refused('DEX_ROUTE_BUILD_FAILED'),
   )
+})
+
+test('look-up tables are those that are active and are tables', async () => {
+  const [active, former, other, missing] = ['active', 'former', 'other', 'missing'].map((name) =>
+    addressFor(`${name} table`),
+  ) as [string, string, string, string]
+  putLookupTable(node, active, [MINT, POOL])
+  putLookupTable(node, former, [MINT], { isActive: false })
+  putAccount(node, other, { owner: TOKEN_PROGRAM, data: Buffer.alloc(120, 1) })
+  const withTables = createSolanaReader(rpc, [active, former, other, missing])
+  assert.deepEqual(await withTables.lookupTables(), { [active]: [MINT, POOL] })
+  assert.deepEqual(await reader.lookupTables(), {})
 })
 
 test('a chain whose nodes do not answer is an outage, not a swap', async () => {

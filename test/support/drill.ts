@@ -22,6 +22,7 @@ const SOLANA_PROGRAM_FILES: Readonly<Record<string, readonly string[]>> = {
   'test/integration/whirlpool-program.test.ts': ['whirlpool.so'],
   'test/integration/whirlpool-route.test.ts': ['whirlpool.so'],
   'test/drills/solana-venue-programs.test.ts': [],
+  'test/drills/solana-route-programs.test.ts': ['raydium_cpmm.so'],
   'test/drills/dlmm-program.test.ts': ['meteora_dlmm.so', 'meteora_dlmm_accounts.json'],
   'test/drills/dlmm-route.test.ts': ['meteora_dlmm.so', 'meteora_dlmm_accounts.json'],
 }

@@ -108,6 +108,12 @@ export const FAULTS = {
   PROVIDER_NOT_INITIALIZED: defineFault(50018, 503, 'No node is configured for this chain', {
     reference: 500,
   }),
+  BUNDLE_PROCESSING_FAILED: defineFault(
+    50031,
+    502,
+    'No protected endpoint has taken the transaction',
+    { reference: 500 },
+  ),
   SIGNED_URL_FAILED: defineFault(50025, 502, 'No storage for uploads is configured here', {
     reference: 500,
   }),

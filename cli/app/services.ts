@@ -353,10 +353,18 @@ const startActions = async (
   const urlsOf = (id: string): readonly string[] => nodeUrls(config, { id })
   const nodes = createChainNodes({ urlsOf, config, metrics, log })
   lifecycle.add(lifecyclePart('nodes', nodes))
+  const protectedNodes = createChainNodes({
+    urlsOf: (id) => (config.protectedRpcUrls[id] ?? []).map((url) => url.reveal()),
+    onlySend: true,
+    config,
+    metrics,
+    log,
+  })
+  lifecycle.add(lifecyclePart('protected nodes', protectedNodes))
   const sent = followSentTransactions({ jobs, nodes, chains, nowMs: Date.now, log })
   lifecycle.add(lifecyclePart('sent transactions', sent))
   const nodeReads = createCallerNodes(nodes, nodeReadLimits(config.rpcConcurrency))
-  return { jobs, nodes, nodeReads }
+  return { jobs, nodes, protectedNodes, nodeReads }
 }
 
 /** Organization that credentials open. */

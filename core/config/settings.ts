@@ -235,6 +235,19 @@ export const Settings = Type.Object({
         'Node endpoints of one chain, best first: RPC_URLS_SOL, RPC_URLS_ETHEREUM; RPC_URLS_SOL takes Yellowstone streams too (grpcs://TOKEN@host)',
     }),
   ),
+  protectedRpcUrls: Type.Unsafe<Readonly<Record<string, readonly SecretUrl[]>>>(
+    Type.Record(
+      Type.String(),
+      Type.Array(Type.String({ pattern: '^https?://' }), { minItems: 1 }),
+      {
+        default: {},
+        secret: 'url',
+        prefix: 'PROTECTED_RPC_URLS_',
+        description:
+          'Endpoints of one chain that hand signed transactions to block builders only, best first: PROTECTED_RPC_URLS_SOL, PROTECTED_RPC_URLS_ETHEREUM',
+      },
+    ),
+  ),
   ...FLASHBLOCKS_SETTINGS,
   rpcConcurrency: Type.Integer({
     minimum: 1,

@@ -18,6 +18,8 @@ export interface ChainNodes {
 export interface ChainNodesDeps {
   /** Addresses of a chain's nodes, best first. */
   readonly urlsOf: (chainId: string) => readonly string[]
+  /** They take transactions and answer nothing else, also not which chain they are of. */
+  readonly onlySend?: true
   readonly config: Pick<Config, 'rpcConcurrency' | 'rpcPerSecond' | 'rpcTimeoutMs'>
   readonly metrics: Metrics
   readonly log: Logger
@@ -30,7 +32,13 @@ const identityOf = ({ chainId, vm }: ChainRow): ChainCheck | undefined => {
 }
 
 /** Opens the nodes of a chain when it is first asked for: most processes never ask one. */
-export const createChainNodes = ({ urlsOf, config, metrics, log }: ChainNodesDeps): ChainNodes => {
+export const createChainNodes = ({
+  urlsOf,
+  onlySend,
+  config,
+  metrics,
+  log,
+}: ChainNodesDeps): ChainNodes => {
   const closing = new AbortController()
   const pools = new Map<string, RpcPool>()
   const open = (id: string): RpcPool | undefined => {
@@ -42,7 +50,7 @@ export const createChainNodes = ({ urlsOf, config, metrics, log }: ChainNodesDep
       role: 'serve',
       chain: id,
       urls,
-      identity,
+      identity: onlySend ? null : identity,
       ...(row?.vm === 'svm' && { endpointOf: httpWsEndpoint }),
       concurrency: config.rpcConcurrency,
       perSecond: config.rpcPerSecond,

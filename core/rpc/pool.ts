@@ -80,8 +80,8 @@ export interface RpcPoolOptions {
   readonly role: 'ingest' | 'serve'
   readonly chain: string
   readonly urls: readonly string[]
-  /** Asked of every endpoint before its first use; one of another chain is never asked again. */
-  readonly identity: ChainCheck
+  /** Asked of every endpoint before its first use; one of another chain is never asked again. null: endpoints that only take transactions. */
+  readonly identity: ChainCheck | null
   /** Default: HTTP or WebSocket by the address. */
   readonly endpointOf?: (url: string, timeoutMs: number) => Endpoint
   /** Calls in flight per endpoint. */
@@ -312,7 +312,7 @@ const rankByHeight = <T>(
 }
 
 const wrongChainOutage = ({ chain, identity }: RpcPoolOptions): Outage =>
-  new Outage('rpc', `no endpoint serves ${chain} (${identity.name})`, { final: true })
+  new Outage('rpc', `no endpoint serves ${chain} (${identity?.name})`, { final: true })
 
 const endpointByScheme = (url: string, timeoutMs: number): Endpoint =>
   url.startsWith('ws') ? wsEndpoint(url, timeoutMs) : httpEndpoint(url, timeoutMs)
@@ -383,7 +383,11 @@ const firstVerified = (
   )
 
 /** Asks for the chain once per endpoint; a failed request is repeated at the next use. */
-const verifyChain = (member: PoolMember, { identity, log }: RpcPoolOptions): Promise<void> => {
+const verifyChain = (
+  member: PoolMember,
+  { identity, log }: Pick<RpcPoolOptions, 'identity' | 'log'>,
+): Promise<void> => {
+  if (identity === null) return Promise.resolve()
   member.checked ??= member
     .ask(identity.call)
     .then((answer) => {

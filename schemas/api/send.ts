@@ -16,13 +16,19 @@ export const SendTransactionInput = Type.Object(
       Type.Enum(['default', 'priority'], {
         type: 'string',
         default: 'default',
-        description: 'default: through the nodes of the chain; priority: not offered',
+        description:
+          'default: through the nodes of the chain; priority: through a protected endpoint, as isAntiMev',
       }),
     ),
     options: Type.Optional(
       Type.Object(
         {
-          isAntiMev: Type.Optional(Type.Boolean({ description: 'Not offered: true answers 501' })),
+          isAntiMev: Type.Optional(
+            Type.Boolean({
+              description:
+                'true: through a protected endpoint and no node; 501 where this installation has none',
+            }),
+          ),
         },
         { title: 'SendTransactionOptions', additionalProperties: false },
       ),

@@ -5,6 +5,7 @@ import { isKnownByAny } from './ask-nodes.ts'
 import { broadcast } from './evm-broadcast.ts'
 import { answeredNumber } from './evm-calls.ts'
 import { readSignedTransaction } from './evm-signed-transaction.ts'
+import { PROTECTED, sendProtected } from './node-refusal.ts'
 import type { TransactionKind } from './transaction-kind.ts'
 
 const MAX_WAIT_MS = 60_000
@@ -18,9 +19,10 @@ export const evmTransactions = (chainId: number): TransactionKind => ({
     const { hash, from, nonce } = transaction
     return {
       hash,
-      send: async (nodes) => {
-        await broadcast(nodes, transaction)
-        return { from, nonce }
+      send: async (nodes, protectedBy) => {
+        if (protectedBy === undefined) await broadcast(nodes, transaction)
+        else await sendProtected(protectedBy, (over) => broadcast(over, transaction))
+        return { from, nonce, ...(protectedBy && PROTECTED) }
       },
     }
   },

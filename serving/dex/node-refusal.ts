@@ -13,6 +13,19 @@ export const nodeErrorFault = (message: string, nodeErrors: NodeErrors): Fault =
   return new Fault(name ?? 'TRANSACTION_FAILED', 'The node rejected the transaction', details)
 }
 
+/** What the job of a transaction tells that was handed to a protected endpoint: it goes to no node. */
+export const PROTECTED = { submission: 'protected' } as const
+
+/** Hands a transaction to protected endpoints. Throws as `send`, but `Fault` BUNDLE_PROCESSING_FAILED where none takes the call. */
+export const sendProtected = <T>(
+  endpoints: RpcPool,
+  send: (over: RpcPool) => Promise<T>,
+): Promise<T> =>
+  send(endpoints).catch((error: unknown) => {
+    if (!(error instanceof Fault) || error.faultName !== 'CHAIN_CONNECTION_ERROR') throw error
+    throw new Fault('BUNDLE_PROCESSING_FAILED', undefined, undefined, { cause: error })
+  })
+
 /** What became of a transaction at one node: `unlessTaken` is its refusal where no other node takes it. */
 export type SendOutcome = 'sent' | Fault | { readonly unlessTaken: Fault }
 

@@ -4,7 +4,14 @@ import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
 import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import type { Job, JobChange } from '../jobs/job.ts'
 import { isKnownByAny } from './ask-nodes.ts'
-import { type NodeErrors, nodeErrorFault, type SendOutcome, sendOverNodes } from './node-refusal.ts'
+import {
+  type NodeErrors,
+  nodeErrorFault,
+  PROTECTED,
+  type SendOutcome,
+  sendOverNodes,
+  sendProtected,
+} from './node-refusal.ts'
 import { readSignedSolanaTransaction } from './solana-signed-transaction.ts'
 import { blockhashOver, COMMITMENT, statusOver, viewOver } from './solana-status.ts'
 import type { CheckState, TransactionKind } from './transaction-kind.ts'
@@ -42,7 +49,17 @@ export const solanaTransactions: TransactionKind = {
     const details = { from, ...(blockhash !== undefined && { blockhash }), transaction: text }
     return {
       hash: signature,
-      send: async (nodes) => {
+      send: async (nodes, protectedBy) => {
+        if (protectedBy !== undefined) {
+          const taken = (over: RpcPool) =>
+            sendOverNodes(over, (call) => sendOver(call, text, signature))
+          await sendProtected(protectedBy, taken)
+          // Such an endpoint tells nothing of blocks.
+          const slot = await nodes
+            .attempt((call) => validSlotOver(call, blockhash))
+            .catch(() => undefined)
+          return { ...details, ...PROTECTED, ...(slot !== undefined && { blockhashSlot: slot }) }
+        }
         let slot: number | undefined
         await sendOverNodes(nodes, async (call) => {
           const outcome = await sendOver(call, text, signature)
@@ -110,7 +127,7 @@ const sendOver = async (
   }
 }
 
-/** The end of a transaction as one node knows it; undefined: the node is behind. One that is in no block is sent again. */
+/** The end of a transaction as one node knows it; undefined: the node is behind. One that is in no block is sent again, unless it is protected. */
 const checkOver = async (
   call: CallEndpoint,
   job: Job,
@@ -119,7 +136,7 @@ const checkOver = async (
   const view = await viewOver(call, transactionOf(job), state)
   if (typeof view === 'object') return statusChange(job, view.status) ?? 'waiting'
   if (view === 'expired') return view
-  await sendAgain(call, job.result.transaction)
+  if (job.result.submission !== PROTECTED.submission) await sendAgain(call, job.result.transaction)
   return view === 'behind' ? undefined : 'waiting'
 }
 

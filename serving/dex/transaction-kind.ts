@@ -7,10 +7,11 @@ export interface SendableTransaction {
   /** Hash or signature by which the chain names it. */
   readonly hash: string
   /**
-   * Hands it to a node of its chain; one that the chain has already is as good. Returns what its job tells of it while it is under way. Throws `Fault` INSUFFICIENT_BALANCE,
-   * FEE_PARAMETER_ERROR, TRANSACTION_FAILED where a node refuses it, CHAIN_CONNECTION_ERROR where none takes the call: it may be out even so.
+   * Hands it to a node of its chain, or to a protected endpoint and to no node; one that the chain has already is as good. Returns what its job
+   * tells of it while it is under way. Throws `Fault` INSUFFICIENT_BALANCE, FEE_PARAMETER_ERROR, TRANSACTION_FAILED where it is refused,
+   * CHAIN_CONNECTION_ERROR where no node takes the call, BUNDLE_PROCESSING_FAILED where no protected endpoint does: it may be out even so.
    */
-  send(nodes: RpcPool): Promise<Readonly<Record<string, unknown>>>
+  send(nodes: RpcPool, protectedBy?: RpcPool): Promise<Readonly<Record<string, unknown>>>
 }
 
 /** What is remembered of a transaction between two looks at it. */

@@ -37,6 +37,8 @@ export interface ServerDeps
   readonly jobs: JobStore
   /** What is sent goes straight to them. */
   readonly nodes: ChainNodes
+  /** Endpoints that hand signed transactions to block builders only. */
+  readonly protectedNodes: ChainNodes
   readonly nodeReads: CallerNodes
   readonly meter: QuotaMeter
   /** Present: calls without a credential can be paid one by one. */

@@ -306,7 +306,8 @@ export const redPacketTransactionRoutes =
         const { orgId } = requirePrincipal(principal)
         const chain = parseChain(params.chain, deps.chains)
         try {
-          return await deps.send({ orgId, chain, signedTx: body.signedTx }, reply)
+          const request = { orgId, chain, signedTx: body.signedTx, isProtected: false }
+          return await deps.send(request, reply)
         } catch (error) {
           if (!(error instanceof Fault) || error.faultName !== 'TRANSACTION_FAILED') throw error
           throw new Fault('RED_PACKET_TRANSACTION_ERROR', undefined, error.details)

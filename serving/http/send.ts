@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import { Fault } from '../../core/errors.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
 import { SendTransactionInput, SendTransactionResponse } from '../../schemas/api/send.ts'
 import { requirePrincipal } from './account.ts'
@@ -34,9 +33,8 @@ export const sendRoutes =
         const startedMs = nowMs()
         const { orgId } = requirePrincipal(principal)
         const chain = parseChain(params.chain, chains)
-        const isSpecial = body.submitType === 'priority' || body.options?.isAntiMev === true
-        if (isSpecial) throw new Fault('NOT_IMPLEMENTED')
-        const sent = await send({ orgId, chain, signedTx: body.signedTx }, reply)
+        const isProtected = body.submitType === 'priority' || body.options?.isAntiMev === true
+        const sent = await send({ orgId, chain, signedTx: body.signedTx, isProtected }, reply)
         return { ...sent, elapsedTime: Math.round(nowMs() - startedMs) }
       },
     )

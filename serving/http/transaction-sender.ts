@@ -12,6 +12,8 @@ import type { RequestedChain } from './chain-parameters.ts'
 /** What sending works with. */
 export interface SenderDeps {
   readonly nodes: ChainNodes
+  /** Endpoints that hand transactions to block builders only. */
+  readonly protectedNodes: Pick<ChainNodes, 'of'>
   readonly jobs: JobStore
   readonly nowMs: () => number
 }
@@ -21,6 +23,8 @@ interface SendRequest {
   readonly orgId: string
   readonly chain: RequestedChain
   readonly signedTx: string
+  /** It goes to a protected endpoint, and to no node. */
+  readonly isProtected: boolean
 }
 
 /** Sends transactions for organizations, each within its rate. */
@@ -37,17 +41,27 @@ const READS_PER_SECOND = 20
 const MAX_UNFINISHED = 100
 
 /** Hands signed transactions to the nodes of their chains, and has a job follow each. */
-export const createTransactionSender = ({ nodes, jobs, nowMs }: SenderDeps): TransactionSender => {
+export const createTransactionSender = ({
+  nodes,
+  protectedNodes,
+  jobs,
+  nowMs,
+}: SenderDeps): TransactionSender => {
   const [reads, sends] = [createRateLimiter(nowMs), createRateLimiter(nowMs)]
   const requireRate = (rate: RateLimitState, reply: FastifyReply): void => {
     if (rate.allowed) return
     reply.header('Retry-After', rate.retryAfterSeconds)
     throw new Fault('RATE_LIMIT', 'Too many transactions are sent', { limit: rate.limit })
   }
-  return async ({ orgId, chain, signedTx }, reply) => {
+  return async ({ orgId, chain, signedTx, isProtected }, reply) => {
     const kind = transactionKindOf(chain.id)
     if (kind === undefined) throw new Fault('NOT_IMPLEMENTED')
     if (!chain.enabled) throw new Fault('CHAIN_NOT_SUPPORTED')
+    const protectedBy = isProtected ? protectedNodes.of(chain.id) : undefined
+    if (isProtected && protectedBy === undefined) {
+      const reason = 'no protected endpoint of the chain is configured'
+      throw new Fault('NOT_IMPLEMENTED', undefined, { reason })
+    }
     requireRate(reads.take(orgId, READS_PER_SECOND), reply)
     const transaction = await kind.read(signedTx)
     const pool = nodes.of(chain.id)
@@ -68,7 +82,7 @@ export const createTransactionSender = ({ nodes, jobs, nowMs }: SenderDeps): Tra
       })
     }
     // The job comes after: a transaction that a node refuses leaves none, and one whose answer got lost is sent again.
-    const details = await transaction.send(pool)
+    const details = await transaction.send(pool, protectedBy)
     await jobs.create(newSentJob(orgId, chain, { hash: signature, details }))
     return { signature, jobId }
   }

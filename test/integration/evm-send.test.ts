@@ -137,8 +137,12 @@ test('invalid transactions are refused with their reason, and none reaches the n
   assert.deepEqual(await refusal(7), [400, 40002, undefined])
   assert.deepEqual(await refusal(good, { submitType: 'fast' }), [400, 40002, undefined])
   assert.deepEqual(await refusal(good, { more: 1 }), [400, 40001, undefined])
-  assert.deepEqual(await refusal(good, { submitType: 'priority' }), [501, 40024, undefined])
-  assert.deepEqual(await refusal(good, { options: { isAntiMev: true } }), [501, 40024, undefined])
+  assert.deepEqual(await refusal(good, { submitType: 'priority' }), [
+    ...[501, 40024, 'no protected endpoint of the chain is configured'],
+  ])
+  assert.deepEqual(await refusal(good, { options: { isAntiMev: true } }), [
+    ...[501, 40024, 'no protected endpoint of the chain is configured'],
+  ])
   assert.deepEqual(await refusal(good, {}, 'sui'), [501, 40024, undefined])
   assert.deepEqual(await refusal(good, {}, 'sol'), [400, 50008, undefined])
   assert.deepEqual(await refusal(good, {}, 'polygon'), [400, 50008, undefined])

@@ -213,7 +213,9 @@ test('invalid transactions are refused with their reason, and none reaches the c
     40039,
     undefined,
   ])
-  assert.deepEqual(await refusal(good, { submitType: 'priority' }), [501, 40024, undefined])
+  assert.deepEqual(await refusal(good, { submitType: 'priority' }), [
+    ...[501, 40024, 'no protected endpoint of the chain is configured'],
+  ])
   assert.equal(received(), before)
 })
 

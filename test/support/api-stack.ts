@@ -137,6 +137,13 @@ export const startApi = async (
     metrics,
     log,
   })
+  const protectedNodes = createChainNodes({
+    urlsOf: (chain) => config.protectedRpcUrls[chain]?.map((url) => url.reveal()) ?? [],
+    onlySend: true,
+    config,
+    metrics,
+    log,
+  })
   const nodeReads = createCallerNodes(nodes, nodeReadLimits(config.rpcConcurrency))
   const organizations = await createOrganizations({
     bus,
@@ -259,6 +266,7 @@ export const startApi = async (
     organizations,
     jobs,
     nodes,
+    protectedNodes,
     nodeReads,
     meter,
     ...(payPerCall && { payPerCall }),

@@ -70,6 +70,7 @@ export const startGraphql = async (
     organizations: api.organizations,
     jobs: api.jobs,
     nodes: api.nodes,
+    protectedNodes: api.nodes,
     nodeReads: api.nodeReads,
     meter: createMeter({
       plans: {

@@ -36,7 +36,12 @@ export const startSending = async (
   const nodes = createChainNodes({ urlsOf: (chain) => urls[chain] ?? [], config, metrics, log })
   const chains = Object.keys(urls)
   const following = followSentTransactions({ jobs, nodes, chains, nowMs, log })
-  const sender = createTransactionSender({ nodes, jobs, nowMs: Date.now })
+  const sender = createTransactionSender({
+    nodes,
+    protectedNodes: { of: () => undefined },
+    jobs,
+    nowMs: Date.now,
+  })
   const orgId = 'org_a'
   const job = (id: string) => jobs.get({ orgId, id })
   return {
@@ -44,7 +49,12 @@ export const startSending = async (
     nodes,
     job,
     send: async (id, signedTx) => {
-      const request = { orgId, chain: { id, word: id, enabled: true }, signedTx }
+      const request = {
+        orgId,
+        chain: { id, word: id, enabled: true },
+        signedTx,
+        isProtected: false,
+      }
       const { jobId } = await sender(request, {
         header: () => undefined,
       } as unknown as FastifyReply)

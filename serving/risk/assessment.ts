@@ -56,6 +56,9 @@ export interface FoundTransfer {
   readonly timeMs: number
 }
 
+/** A finding beside exposures that makes an address High at least: it imitates another one, or is new and met a mixer. */
+export type RaisingFinding = 'address_poisoning' | 'new_mixer_user'
+
 /** What screening found out. */
 export interface AssessmentResult {
   readonly level: RiskLevel
@@ -76,6 +79,8 @@ export interface AssessmentResult {
   readonly transfer: FoundTransfer | null
   /** Addresses of the organization that this one looks like. */
   readonly lookAlikes: readonly string[]
+  /** Absent in results of older builds. */
+  readonly raisedBy?: readonly RaisingFinding[]
 }
 
 /** Namespace of the ids: random, made once. */

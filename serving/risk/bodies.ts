@@ -12,14 +12,22 @@ import type {
   KytTransfer,
   KytWithdrawal,
 } from '../../schemas/api/risk.ts'
-import { categoryLabel, RISK_CATEGORIES } from '../../schemas/risk.ts'
+import {
+  categoryLabel,
+  RISK_CATEGORIES,
+  RISK_LEVELS,
+  type RiskCategoryName,
+  type RiskLevel,
+} from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import type {
   AssessmentRequest,
   AssessmentResult,
   AssessmentStatus,
+  RaisingFinding,
   ScoredExposure,
 } from './assessment.ts'
+import { RAISING_REASONS } from './findings.ts'
 import { byGravity, isDirect } from './score.ts'
 import type { AddressLabel } from './search.ts'
 
@@ -37,6 +45,27 @@ const resultOf = ({ status, result }: RiskAssessment): AssessmentResult | undefi
 /** Exposures that were found, gravest first; results of older builds were ordered by score. */
 const exposuresOf = (record: RiskAssessment): readonly ScoredExposure[] =>
   (resultOf(record)?.exposures ?? []).toSorted(byGravity)
+
+/** Level that every raising finding gives at least. */
+const RAISED_LEVEL: RiskLevel = 'High'
+/** Category that alerts name for a raising finding, and the word for it. */
+const RAISING_ALERTS: Readonly<
+  Record<RaisingFinding, { readonly category: RiskCategoryName; readonly service: string }>
+> = {
+  address_poisoning: { category: 'scam', service: 'address_poisoning' },
+  new_mixer_user: { category: 'mixer', service: 'new_address' },
+}
+
+/** Findings beside exposures that raise the level of a record; of results of older builds, look-alikes only. */
+const raisingFindingsOf = (record: RiskAssessment): readonly RaisingFinding[] => {
+  const result = resultOf(record)
+  if (result === undefined) return []
+  return result.raisedBy ?? (result.lookAlikes.length > 0 ? ['address_poisoning'] : [])
+}
+
+/** Gravest first; what has the same level stays in its order. */
+const byLevel = (one: { readonly level: RiskLevel }, other: { readonly level: RiskLevel }) =>
+  RISK_LEVELS.indexOf(other.level) - RISK_LEVELS.indexOf(one.level)
 
 const isoOrNull = (ms: number): string | null => (ms > 0 ? toIsoTime(ms) : null)
 const usdText = (usd: number): string => usd.toFixed(2)
@@ -153,6 +182,27 @@ const exposureSums = (exposures: readonly ScoredExposure[]): KytAddressRisk['exp
   })
 }
 
+/** What made an address noticed, gravest first. */
+const triggersOf = (record: RiskAssessment): KytAddressRisk['triggers'] => {
+  const raised = raisingFindingsOf(record).map((finding) => ({
+    category: RAISING_ALERTS[finding].category,
+    level: RAISED_LEVEL,
+    message: RAISING_REASONS[finding],
+  }))
+  const exposed = exposuresOf(record).flatMap((exposure) =>
+    exposure.isAlert
+      ? {
+          category: exposure.label.category,
+          level: exposure.level,
+          message: isDirect(exposure)
+            ? 'direct exposure'
+            : `indirect exposure over ${exposure.hops} hops`,
+        }
+      : [],
+  )
+  return [...raised, ...exposed].toSorted(byLevel)
+}
+
 /** Assessment of an address. */
 export const addressRiskBody = (record: RiskAssessment): KytAddressRisk => {
   const { address } = requestOf<'address'>(record)
@@ -174,15 +224,7 @@ export const addressRiskBody = (record: RiskAssessment): KytAddressRisk => {
       confidence,
     })),
     exposures: exposureSums(exposures),
-    triggers: exposures
-      .filter(({ isAlert }) => isAlert)
-      .map((exposure) => ({
-        category: exposure.label.category,
-        level: exposure.level,
-        message: isDirect(exposure)
-          ? 'direct exposure'
-          : `indirect exposure over ${exposure.hops} hops`,
-      })),
+    triggers: triggersOf(record),
     profile: [...(result?.profile ?? [])],
   }
 }
@@ -279,18 +321,41 @@ export const withdrawalBody = (record: RiskAssessment): KytWithdrawal => {
   }
 }
 
-/** Alerts of a record, gravest first. */
-export const alertsBody = (record: RiskAssessment): KytAlerts => ({
-  alerts: exposuresOf(record)
+/** Alerts of findings beside exposures: about the address itself, so direct, without an amount. */
+const raisedAlerts = (record: RiskAssessment) =>
+  raisingFindingsOf(record).map((finding) => ({
+    level: RAISED_LEVEL,
+    category: RAISING_ALERTS[finding].category,
+    service: RAISING_ALERTS[finding].service,
+    exposureType: 'DIRECT' as const,
+    usd: null,
+    memo: RAISING_REASONS[finding],
+  }))
+
+const exposureAlerts = (record: RiskAssessment) =>
+  exposuresOf(record)
     .filter(({ isAlert }) => isAlert)
     .map((exposure) => ({
-      alertLevel: exposure.level.toUpperCase(),
-      categoryId: RISK_CATEGORIES[exposure.label.category].id,
+      level: exposure.level,
+      category: exposure.label.category,
       service: exposure.label.entity || exposure.label.category,
-      externalId: record.id,
-      ...(exposure.usd !== null && { alertAmount: usdText(exposure.usd) }),
-      exposureType: isDirect(exposure) ? 'DIRECT' : 'INDIRECT',
+      exposureType: isDirect(exposure) ? ('DIRECT' as const) : ('INDIRECT' as const),
+      usd: exposure.usd,
       memo: `${exposure.label.category} by ${exposure.label.source}, ${exposure.hops} hops`,
+    }))
+
+/** Alerts of a record, gravest first: of exposures, and of findings that raise its level. */
+export const alertsBody = (record: RiskAssessment): KytAlerts => ({
+  alerts: [...raisedAlerts(record), ...exposureAlerts(record)]
+    .toSorted(byLevel)
+    .map(({ level, category, usd, service, exposureType, memo }) => ({
+      alertLevel: level.toUpperCase(),
+      categoryId: RISK_CATEGORIES[category].id,
+      service,
+      externalId: record.id,
+      ...(usd !== null && { alertAmount: usdText(usd) }),
+      exposureType,
+      memo,
     })),
 })
 

@@ -362,6 +362,11 @@ test('a withdrawal to a look-alike of an earlier target is high', async () => {
   )
   const path = `/kyt/withdrawal/${fake.externalId}`
   assert.equal((await whenComplete(`${path}/summary`)).rating, 'HIGH')
+  const { alerts } = bodyOf(await call(`${path}/alerts`)) as { alerts: readonly Body[] }
+  assert.deepEqual(
+    alerts.map(({ alertLevel, service }) => [alertLevel, service]),
+    [['HIGH', 'address_poisoning']],
+  )
   const fraud = bodyOf(await call(`${path}/fraud-assessment`)) as {
     alteryaIdentifications: readonly Body[]
   }

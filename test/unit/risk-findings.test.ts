@@ -158,6 +158,55 @@ test('a look-alike is High at least; a graver exposure keeps its level and is th
   )
 })
 
+test('what makes an address High without an exposure is an alert and a trigger, beside those of exposures', () => {
+  const lookAlike = recordOf(assess(found([]), ['0xcc']))
+  const memo = 'the address looks like another one that was used before'
+  assert.deepEqual(alertsBody(lookAlike).alerts, [
+    {
+      alertLevel: 'HIGH',
+      categoryId: 7,
+      service: 'address_poisoning',
+      externalId: lookAlike.id,
+      exposureType: 'DIRECT',
+      memo,
+    },
+  ])
+  assert.deepEqual(addressRiskBody(lookAlike).triggers, [
+    { category: 'scam', level: 'High', message: memo },
+  ])
+  const mixer = exposure('mixer', 1, 0.01, 9)
+  const both = recordOf(assess(found([mixer], { totalUsd: 100_000, ageDays: 29 }), ['0xcc']))
+  assert.deepEqual(
+    alertsBody(both).alerts.map((alert) => [alert.alertLevel, alert.categoryId, alert.service]),
+    [
+      ['HIGH', 7, 'address_poisoning'],
+      ['HIGH', 8, 'new_address'],
+      ['MEDIUM', 8, 'mixer'],
+    ],
+  )
+  assert.match(
+    alertsBody(both).alerts[1]?.memo ?? '',
+    /a new address with a high value that met a mixer/,
+  )
+  const severe = recordOf(assess(found([exposure('sanctions', 1, 0.5)]), ['0xcc']))
+  assert.deepEqual(
+    alertsBody(severe).alerts.map(({ alertLevel, categoryId }) => [alertLevel, categoryId]),
+    [
+      ['SEVERE', 3],
+      ['HIGH', 7],
+    ],
+  )
+  assert.deepEqual(alertsBody(recordOf(assess(found([])))).alerts, [])
+})
+
+test('a look-alike that an older build stored is an alert', () => {
+  const { raisedBy: _, ...stored } = assess(found([]), ['0xcc'])
+  assert.deepEqual(
+    alertsBody(recordOf(stored)).alerts.map(({ alertLevel, service }) => [alertLevel, service]),
+    [['HIGH', 'address_poisoning']],
+  )
+})
+
 test('money of an exposure that is not known is left out, and is not 0', () => {
   const exposures = [
     exposure('mixer', 1, 0.5, null),

@@ -160,14 +160,22 @@ export const RISK_EXAMPLES = {
     memo: null,
   },
   KytAlert: ALERT,
-  KytAlerts: { alerts: [ALERT] },
-  KytDirectExposure: { direct: { name: 'A mixer', categoryId: 8 } },
+  KytAlerts: { status: 'COMPLETE', alerts: [ALERT] },
+  KytDirectExposure: { status: 'COMPLETE', direct: { name: 'A mixer', categoryId: 8 } },
   KytNetworkOrg: { name: 'A wallet' },
-  KytNetworkIdentifications: { count: 1, networkIdentificationOrgs: [{ name: 'A wallet' }] },
+  KytNetworkIdentifications: {
+    status: 'COMPLETE',
+    count: 1,
+    networkIdentificationOrgs: [{ name: 'A wallet' }],
+  },
   KytAddressIdentification: IDENTIFICATION,
-  KytAddressIdentifications: { chainalysisIdentifications: [IDENTIFICATION], customAddresses: [] },
+  KytAddressIdentifications: {
+    status: 'COMPLETE',
+    chainalysisIdentifications: [IDENTIFICATION],
+    customAddresses: [],
+  },
   KytFraudIdentification: FRAUD,
-  KytFraudAssessment: { alteryaIdentifications: [FRAUD] },
+  KytFraudAssessment: { status: 'COMPLETE', alteryaIdentifications: [FRAUD] },
 }
 
 /** Examples of parameters by their name. */

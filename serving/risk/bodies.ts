@@ -38,6 +38,8 @@ const requestOf = <Kind extends AssessmentRequest['kind']>(
   record: RiskAssessment,
 ): RequestOf<Kind> => JSON.parse(record.request)
 
+const statusOf = ({ status }: RiskAssessment): AssessmentStatus => status as AssessmentStatus
+
 /** What was found; undefined before it is known. */
 const resultOf = ({ status, result }: RiskAssessment): AssessmentResult | undefined =>
   status === 'COMPLETE' && result !== null ? JSON.parse(result) : undefined
@@ -102,7 +104,7 @@ const failureReason = ({ status, result }: RiskAssessment): string | null =>
 const assessmentFields = (record: RiskAssessment) => {
   const result = resultOf(record)
   return {
-    status: record.status as AssessmentStatus,
+    status: statusOf(record),
     rating: result?.level.toUpperCase() ?? null,
     riskScore: result?.score ?? null,
     riskReason: result?.reason ?? failureReason(record),
@@ -262,7 +264,7 @@ export const verifiedAddressBody = (record: RiskAssessment): KyaVerifiedAddress 
   return {
     address,
     risk: result?.level ?? null,
-    status: record.status as AssessmentStatus,
+    status: statusOf(record),
     address_type: addressType(result?.ownLabels ?? []),
     risk_exposures: verifiedExposures(exposuresOf(record)),
   }
@@ -346,6 +348,7 @@ const exposureAlerts = (record: RiskAssessment) =>
 
 /** Alerts of a record, gravest first: of exposures, and of findings that raise its level. */
 export const alertsBody = (record: RiskAssessment): KytAlerts => ({
+  status: statusOf(record),
   alerts: [...raisedAlerts(record), ...exposureAlerts(record)]
     .toSorted(byLevel)
     .map(({ level, category, usd, service, exposureType, memo }) => ({
@@ -363,6 +366,7 @@ export const alertsBody = (record: RiskAssessment): KytAlerts => ({
 export const directExposureBody = (record: RiskAssessment): KytDirectExposure => {
   const label = exposuresOf(record).find(isDirect)?.label
   return {
+    status: statusOf(record),
     direct: label
       ? { name: label.entity || label.category, categoryId: RISK_CATEGORIES[label.category].id }
       : null,
@@ -375,11 +379,16 @@ export const networkIdentificationsBody = (record: RiskAssessment): KytNetworkId
     entity === '' ? [] : [entity],
   )
   const networkIdentificationOrgs = [...new Set(names)].map((name) => ({ name }))
-  return { count: networkIdentificationOrgs.length, networkIdentificationOrgs }
+  return {
+    status: statusOf(record),
+    count: networkIdentificationOrgs.length,
+    networkIdentificationOrgs,
+  }
 }
 
 /** Labels of a withdrawal's target. */
 export const addressIdentificationsBody = (record: RiskAssessment): KytAddressIdentifications => ({
+  status: statusOf(record),
   chainalysisIdentifications: (resultOf(record)?.ownLabels ?? []).map(
     ({ entity, category, source }) => ({
       addressName: entity || category,
@@ -394,9 +403,11 @@ export const addressIdentificationsBody = (record: RiskAssessment): KytAddressId
 export const fraudAssessmentBody = (record: RiskAssessment): KytFraudAssessment => {
   const { address, chain } = requestOf<'withdrawal'>(record)
   const result = resultOf(record)
-  if (result === undefined) return { alteryaIdentifications: [] }
+  const status = statusOf(record)
+  if (result === undefined) return { status, alteryaIdentifications: [] }
   const labels = [...(result.lookAlikes.length > 0 ? ['address_poisoning'] : []), ...result.profile]
   return {
+    status,
     alteryaIdentifications: [
       {
         address,

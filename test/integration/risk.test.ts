@@ -228,6 +228,7 @@ test('an address, a transfer and a withdrawal are registered and screened, and t
     ['SEVERE', 100, tx(4), '1.5', at('R')],
   )
   assert.deepEqual((await call(`${path}/exposures/direct`)).body, {
+    status: 'COMPLETE',
     direct: { name: 'Listed person', categoryId: 3 },
   })
   const { alerts } = bodyOf(await call(`${path}/alerts`)) as { alerts: readonly Body[] }
@@ -240,6 +241,7 @@ test('an address, a transfer and a withdrawal are registered and screened, and t
     [['SEVERE', 3, 'DIRECT']],
   )
   assert.deepEqual((await call(`${path}/network-identifications`)).body, {
+    status: 'COMPLETE',
     count: 1,
     networkIdentificationOrgs: [{ name: 'Listed person' }],
   })
@@ -372,6 +374,7 @@ test('a withdrawal to a look-alike of an earlier target is high', async () => {
   }
   assert.deepEqual(fraud.alteryaIdentifications[0]?.labels, ['address_poisoning', 'new_address'])
   assert.deepEqual((await call(`${path}/address-identifications`)).body, {
+    status: 'COMPLETE',
     chainalysisIdentifications: [],
     customAddresses: [],
   })
@@ -381,6 +384,12 @@ test('a transfer check of an unknown transaction stays pending', async () => {
   const asked = { network: 'eth', asset: 'ETH', transferReference: tx(999), direction: 'sent' }
   const made = bodyOf(await call('/kyt/transfer', asked))
   assert.deepEqual([made.status, made.rating, made.tx], ['PENDING', null, null])
+  const path = `/kyt/transfers/${made.externalId}`
+  assert.deepEqual((await call(`${path}/alerts`)).body, { status: 'PENDING', alerts: [] })
+  assert.deepEqual((await call(`${path}/exposures/direct`)).body, {
+    status: 'PENDING',
+    direct: null,
+  })
 })
 
 test('an organization finds its own records only', async () => {

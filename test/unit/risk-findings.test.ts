@@ -4,9 +4,12 @@ import type { RiskCategoryName } from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import type { AssessmentResult, ScoredExposure } from '../../serving/risk/assessment.ts'
 import {
+  addressIdentificationsBody,
   addressRiskBody,
   alertsBody,
   directExposureBody,
+  fraudAssessmentBody,
+  networkIdentificationsBody,
   verifiedAddressBody,
 } from '../../serving/risk/bodies.ts'
 import { assessmentResult, type Findings, mergeFindings } from '../../serving/risk/findings.ts'
@@ -286,4 +289,21 @@ test('an address that is not screened yet is verified as pending, without a leve
     address_type: 'PRIVATE_WALLET',
     risk_exposures: [],
   })
+})
+
+test('answers about a record say that it is not screened, or cannot be, as its summary does', () => {
+  const request = JSON.stringify({ kind: 'withdrawal', chain: 'eth', address: '0xbb' })
+  const outcomes = [
+    ['PENDING', null],
+    ['FAILED', '{"reason":"internal"}'],
+    ['COMPLETE', JSON.stringify(assess(found([])))],
+  ] as const
+  for (const [status, result] of outcomes) {
+    const record = riskRecord(0, { kind: 'withdrawal', request, status, result })
+    assert.deepEqual(alertsBody(record), { status, alerts: [] })
+    assert.deepEqual(directExposureBody(record), { status, direct: null })
+    assert.equal(networkIdentificationsBody(record).status, status)
+    assert.equal(addressIdentificationsBody(record).status, status)
+    assert.equal(fraudAssessmentBody(record).status, status)
+  }
 })

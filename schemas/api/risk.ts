@@ -204,10 +204,13 @@ export const KytWithdrawal = namedObject('KytWithdrawal', {
   address: Type.String(),
   assetAmount: Type.String(),
   attemptIdentifier: Type.String(),
+  // Not null for an unknown value: the reference API's SDK for Python reads a string only.
   usdAmount: Type.String({
-    description:
-      'Amount times assetPrice; 0 where no price was given, or one in another currency than USD',
+    description: 'assetAmount in USD; 0 where usdPriceSource is null, as its price is not known',
   }),
+  usdPriceSource: orNull(
+    'Price behind usdAmount: request = its assetPrice; market = the last one here when it was registered, known with COMPLETE; null = none in USD',
+  ),
   updatedAt: Type.String(),
   assetId: orNull('Token address'),
   memo: orNull('Memo'),

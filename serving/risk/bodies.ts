@@ -1,4 +1,3 @@
-import { formatUnits, parseUnits } from '../../core/amounts.ts'
 import { toIsoTime } from '../../core/time.ts'
 import type {
   KyaVerifiedAddress,
@@ -30,6 +29,7 @@ import type {
 import { RAISING_REASONS } from './findings.ts'
 import { byGravity, isDirect } from './score.ts'
 import type { AddressLabel } from './search.ts'
+import { withdrawalValue } from './withdrawal-value.ts'
 
 type RequestOf<Kind extends AssessmentRequest['kind']> = AssessmentRequest & { readonly kind: Kind }
 
@@ -292,22 +292,11 @@ export const transferBody = (record: RiskAssessment): KytTransfer => {
   }
 }
 
-/** Places of amounts and prices that are multiplied: as many as their pattern allows. */
-const DECIMAL_PLACES = 40
-
-/** Amount times price in US dollars; "0" = there is no price, or one in another currency. */
-const usdValue = (amount: string, price: string | null, currency: string | null): string =>
-  price === null || (currency ?? 'USD').toUpperCase() !== 'USD'
-    ? '0'
-    : formatUnits(
-        parseUnits(amount, DECIMAL_PLACES) * parseUnits(price, DECIMAL_PLACES),
-        2 * DECIMAL_PLACES,
-      )
-
 /** A registered withdrawal. */
 export const withdrawalBody = (record: RiskAssessment): KytWithdrawal => {
-  const { asset, network, address, assetAmount, assetId, memo, attemptTimestamp, ...price } =
-    requestOf<'withdrawal'>(record)
+  const request = requestOf<'withdrawal'>(record)
+  const { asset, network, address, assetAmount, assetId, memo, attemptTimestamp } = request
+  const { usdAmount, usdPriceSource } = withdrawalValue(request, resultOf(record)?.assetPriceUsd)
   return {
     ...assessmentFields(record),
     externalId: record.id,
@@ -316,7 +305,8 @@ export const withdrawalBody = (record: RiskAssessment): KytWithdrawal => {
     address,
     assetAmount,
     attemptIdentifier: attemptTimestamp,
-    usdAmount: usdValue(assetAmount, price.assetPrice, price.assetDenomination),
+    usdAmount,
+    usdPriceSource,
     updatedAt: toIsoTime(record.updated_at),
     assetId,
     memo,

@@ -69,6 +69,7 @@ const labelOf = (row: LabelRow): readonly AddressLabel[] =>
       ]
     : []
 
+/** True for a statement that passed its budget. */
 export const isTooExpensive = (error: unknown): boolean =>
   error instanceof Fault && error.faultName === 'QUERY_TOO_EXPENSIVE'
 

@@ -12,6 +12,12 @@ const orNull = (about: string) => nullable(Type.String({ description: about }))
 
 const USD_IF_KNOWN = 'USD; left out where it is not known'
 
+const STATUSES = ['PENDING', 'COMPLETE', 'FAILED'] as const
+const RECORD_STATUS = Type.Enum(STATUSES, {
+  description:
+    'How the record stands, as in its summary: before COMPLETE nothing is known, and what is empty says nothing',
+})
+
 const NETWORK = text('ethereum, Solana, or another chain of this installation, in any case', 32)
 const ASSET = text('Symbol or token address', 128)
 
@@ -36,7 +42,7 @@ export const KyaVerifiedAddress = namedObject('KyaVerifiedAddress', {
   risk: nullable(
     Type.String({ description: 'Low, Medium, High or Severe; null before it is COMPLETE' }),
   ),
-  status: Type.Enum(['PENDING', 'COMPLETE', 'FAILED']),
+  status: Type.Enum(STATUSES),
   address_type: Type.String(),
   risk_exposures: Type.Array(
     namedObject('KyaRiskExposure', {
@@ -110,7 +116,7 @@ const KytEvidence = namedObject('KytEvidence', {
 export type KytEvidence = Static<typeof KytEvidence>
 
 const ASSESSMENT_FIELDS = {
-  status: Type.Enum(['PENDING', 'COMPLETE', 'FAILED']),
+  status: Type.Enum(STATUSES),
   rating: nullable(Type.String({ description: 'LOW, MEDIUM, HIGH or SEVERE' })),
   riskScore: nullable(Type.Number({ description: '0 to 100' })),
   riskReason: orNull('The gravest source in words, or why screening failed'),
@@ -198,10 +204,13 @@ export const KytWithdrawal = namedObject('KytWithdrawal', {
   address: Type.String(),
   assetAmount: Type.String(),
   attemptIdentifier: Type.String(),
+  // Not null for an unknown value: the reference API's SDK for Python reads a string only.
   usdAmount: Type.String({
-    description:
-      'Amount times assetPrice; 0 where no price was given, or one in another currency than USD',
+    description: 'assetAmount in USD; 0 where usdPriceSource is null, as its price is not known',
   }),
+  usdPriceSource: orNull(
+    'Price behind usdAmount: request = its assetPrice; market = the last one here when it was registered, known with COMPLETE; null = none in USD',
+  ),
   updatedAt: Type.String(),
   assetId: orNull('Token address'),
   memo: orNull('Memo'),
@@ -210,6 +219,7 @@ export type KytWithdrawal = Static<typeof KytWithdrawal>
 
 /** Alerts of a record. */
 export const KytAlerts = namedObject('KytAlerts', {
+  status: RECORD_STATUS,
   alerts: Type.Array(
     namedObject('KytAlert', {
       alertLevel: Type.String({ description: 'LOW, MEDIUM, HIGH or SEVERE' }),
@@ -226,6 +236,7 @@ export type KytAlerts = Static<typeof KytAlerts>
 
 /** Direct exposure of a record. */
 export const KytDirectExposure = namedObject('KytDirectExposure', {
+  status: RECORD_STATUS,
   direct: Type.Unsafe<{ readonly name: string; readonly categoryId: number } | null>({
     type: ['object', 'null'],
     properties: { name: { type: 'string' }, categoryId: { type: 'integer' } },
@@ -236,6 +247,7 @@ export type KytDirectExposure = Static<typeof KytDirectExposure>
 
 /** Networks on which the address of a record was identified. */
 export const KytNetworkIdentifications = namedObject('KytNetworkIdentifications', {
+  status: RECORD_STATUS,
   count: Type.Integer(),
   networkIdentificationOrgs: Type.Array(namedObject('KytNetworkOrg', { name: Type.String() })),
 })
@@ -243,6 +255,7 @@ export type KytNetworkIdentifications = Static<typeof KytNetworkIdentifications>
 
 /** Labels of a withdrawal's target; the name of the list is the wire's. */
 export const KytAddressIdentifications = namedObject('KytAddressIdentifications', {
+  status: RECORD_STATUS,
   chainalysisIdentifications: Type.Array(
     namedObject('KytAddressIdentification', {
       addressName: Type.String(),
@@ -256,6 +269,7 @@ export type KytAddressIdentifications = Static<typeof KytAddressIdentifications>
 
 /** Signs of fraud at a withdrawal's target; the name of the list is the wire's. */
 export const KytFraudAssessment = namedObject('KytFraudAssessment', {
+  status: RECORD_STATUS,
   alteryaIdentifications: Type.Array(
     namedObject('KytFraudIdentification', {
       address: Type.String(),

@@ -56,6 +56,9 @@ export interface FoundTransfer {
   readonly timeMs: number
 }
 
+/** A finding beside exposures that makes an address High at least: it imitates another one, or is new and met a mixer. */
+export type RaisingFinding = 'address_poisoning' | 'new_mixer_user'
+
 /** What screening found out. */
 export interface AssessmentResult {
   readonly level: RiskLevel
@@ -76,6 +79,10 @@ export interface AssessmentResult {
   readonly transfer: FoundTransfer | null
   /** Addresses of the organization that this one looks like. */
   readonly lookAlikes: readonly string[]
+  /** Absent in results of older builds. */
+  readonly raisedBy?: readonly RaisingFinding[]
+  /** Price of a withdrawal's asset when it was registered, US dollars; null: not known here. Absent: not looked for. */
+  readonly assetPriceUsd?: string | null
 }
 
 /** Namespace of the ids: random, made once. */
@@ -187,15 +194,20 @@ export const afterRepeat = (
   }
 }
 
-/** Level of the stored result; undefined before there is one, and where it cannot be read. */
-const storedLevel = ({ status, result }: RiskAssessment): RiskLevel | undefined => {
-  if (status !== 'COMPLETE' || result === null) return undefined
+/** The stored result; nothing before there is one, and where it cannot be read. */
+const storedResult = ({ status, result }: RiskAssessment): Partial<AssessmentResult> => {
+  if (status !== 'COMPLETE' || result === null) return {}
   try {
-    const { level } = JSON.parse(result) as Partial<AssessmentResult>
-    return RISK_LEVELS.find((each) => each === level)
+    return (JSON.parse(result) as Partial<AssessmentResult> | null) ?? {}
   } catch {
-    return undefined
+    return {}
   }
+}
+
+/** Level of the stored result; undefined before there is one, and where it cannot be read. */
+const storedLevel = (record: RiskAssessment): RiskLevel | undefined => {
+  const { level } = storedResult(record)
+  return RISK_LEVELS.find((each) => each === level)
 }
 
 /**
@@ -211,10 +223,13 @@ export const afterScreening = (
   const changed = { ...record, updated_at: nowMs }
   if (screening.outcome === 'done') {
     const { result } = screening
+    // The price of then stays: the trades that it was read from may have left the store since.
+    const assetPriceUsd = storedResult(record).assetPriceUsd ?? result.assetPriceUsd
+    const kept = assetPriceUsd === undefined ? result : { ...result, assetPriceUsd }
     return {
       ...changed,
       status: 'COMPLETE',
-      result: JSON.stringify(result),
+      result: JSON.stringify(kept),
       labels_version: result.labelsVersion,
       next_at: Math.min(nowMs + RESCREEN_MS[result.level], screening.againAtMs ?? Infinity),
     }

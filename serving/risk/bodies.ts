@@ -1,4 +1,3 @@
-import { formatUnits, parseUnits } from '../../core/amounts.ts'
 import { toIsoTime } from '../../core/time.ts'
 import type {
   KyaVerifiedAddress,
@@ -12,16 +11,25 @@ import type {
   KytTransfer,
   KytWithdrawal,
 } from '../../schemas/api/risk.ts'
-import { categoryLabel, RISK_CATEGORIES } from '../../schemas/risk.ts'
+import {
+  categoryLabel,
+  RISK_CATEGORIES,
+  RISK_LEVELS,
+  type RiskCategoryName,
+  type RiskLevel,
+} from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import type {
   AssessmentRequest,
   AssessmentResult,
   AssessmentStatus,
+  RaisingFinding,
   ScoredExposure,
 } from './assessment.ts'
+import { RAISING_REASONS } from './findings.ts'
 import { byGravity, isDirect } from './score.ts'
 import type { AddressLabel } from './search.ts'
+import { withdrawalValue } from './withdrawal-value.ts'
 
 type RequestOf<Kind extends AssessmentRequest['kind']> = AssessmentRequest & { readonly kind: Kind }
 
@@ -30,6 +38,8 @@ const requestOf = <Kind extends AssessmentRequest['kind']>(
   record: RiskAssessment,
 ): RequestOf<Kind> => JSON.parse(record.request)
 
+const statusOf = ({ status }: RiskAssessment): AssessmentStatus => status as AssessmentStatus
+
 /** What was found; undefined before it is known. */
 const resultOf = ({ status, result }: RiskAssessment): AssessmentResult | undefined =>
   status === 'COMPLETE' && result !== null ? JSON.parse(result) : undefined
@@ -37,6 +47,27 @@ const resultOf = ({ status, result }: RiskAssessment): AssessmentResult | undefi
 /** Exposures that were found, gravest first; results of older builds were ordered by score. */
 const exposuresOf = (record: RiskAssessment): readonly ScoredExposure[] =>
   (resultOf(record)?.exposures ?? []).toSorted(byGravity)
+
+/** Level that every raising finding gives at least. */
+const RAISED_LEVEL: RiskLevel = 'High'
+/** Category that alerts name for a raising finding, and the word for it. */
+const RAISING_ALERTS: Readonly<
+  Record<RaisingFinding, { readonly category: RiskCategoryName; readonly service: string }>
+> = {
+  address_poisoning: { category: 'scam', service: 'address_poisoning' },
+  new_mixer_user: { category: 'mixer', service: 'new_address' },
+}
+
+/** Findings beside exposures that raise the level of a record; of results of older builds, look-alikes only. */
+const raisingFindingsOf = (record: RiskAssessment): readonly RaisingFinding[] => {
+  const result = resultOf(record)
+  if (result === undefined) return []
+  return result.raisedBy ?? (result.lookAlikes.length > 0 ? ['address_poisoning'] : [])
+}
+
+/** Gravest first; what has the same level stays in its order. */
+const byLevel = (one: { readonly level: RiskLevel }, other: { readonly level: RiskLevel }) =>
+  RISK_LEVELS.indexOf(other.level) - RISK_LEVELS.indexOf(one.level)
 
 const isoOrNull = (ms: number): string | null => (ms > 0 ? toIsoTime(ms) : null)
 const usdText = (usd: number): string => usd.toFixed(2)
@@ -73,7 +104,7 @@ const failureReason = ({ status, result }: RiskAssessment): string | null =>
 const assessmentFields = (record: RiskAssessment) => {
   const result = resultOf(record)
   return {
-    status: record.status as AssessmentStatus,
+    status: statusOf(record),
     rating: result?.level.toUpperCase() ?? null,
     riskScore: result?.score ?? null,
     riskReason: result?.reason ?? failureReason(record),
@@ -153,6 +184,27 @@ const exposureSums = (exposures: readonly ScoredExposure[]): KytAddressRisk['exp
   })
 }
 
+/** What made an address noticed, gravest first. */
+const triggersOf = (record: RiskAssessment): KytAddressRisk['triggers'] => {
+  const raised = raisingFindingsOf(record).map((finding) => ({
+    category: RAISING_ALERTS[finding].category,
+    level: RAISED_LEVEL,
+    message: RAISING_REASONS[finding],
+  }))
+  const exposed = exposuresOf(record).flatMap((exposure) =>
+    exposure.isAlert
+      ? {
+          category: exposure.label.category,
+          level: exposure.level,
+          message: isDirect(exposure)
+            ? 'direct exposure'
+            : `indirect exposure over ${exposure.hops} hops`,
+        }
+      : [],
+  )
+  return [...raised, ...exposed].toSorted(byLevel)
+}
+
 /** Assessment of an address. */
 export const addressRiskBody = (record: RiskAssessment): KytAddressRisk => {
   const { address } = requestOf<'address'>(record)
@@ -174,15 +226,7 @@ export const addressRiskBody = (record: RiskAssessment): KytAddressRisk => {
       confidence,
     })),
     exposures: exposureSums(exposures),
-    triggers: exposures
-      .filter(({ isAlert }) => isAlert)
-      .map((exposure) => ({
-        category: exposure.label.category,
-        level: exposure.level,
-        message: isDirect(exposure)
-          ? 'direct exposure'
-          : `indirect exposure over ${exposure.hops} hops`,
-      })),
+    triggers: triggersOf(record),
     profile: [...(result?.profile ?? [])],
   }
 }
@@ -220,7 +264,7 @@ export const verifiedAddressBody = (record: RiskAssessment): KyaVerifiedAddress 
   return {
     address,
     risk: result?.level ?? null,
-    status: record.status as AssessmentStatus,
+    status: statusOf(record),
     address_type: addressType(result?.ownLabels ?? []),
     risk_exposures: verifiedExposures(exposuresOf(record)),
   }
@@ -248,22 +292,11 @@ export const transferBody = (record: RiskAssessment): KytTransfer => {
   }
 }
 
-/** Places of amounts and prices that are multiplied: as many as their pattern allows. */
-const DECIMAL_PLACES = 40
-
-/** Amount times price in US dollars; "0" = there is no price, or one in another currency. */
-const usdValue = (amount: string, price: string | null, currency: string | null): string =>
-  price === null || (currency ?? 'USD').toUpperCase() !== 'USD'
-    ? '0'
-    : formatUnits(
-        parseUnits(amount, DECIMAL_PLACES) * parseUnits(price, DECIMAL_PLACES),
-        2 * DECIMAL_PLACES,
-      )
-
 /** A registered withdrawal. */
 export const withdrawalBody = (record: RiskAssessment): KytWithdrawal => {
-  const { asset, network, address, assetAmount, assetId, memo, attemptTimestamp, ...price } =
-    requestOf<'withdrawal'>(record)
+  const request = requestOf<'withdrawal'>(record)
+  const { asset, network, address, assetAmount, assetId, memo, attemptTimestamp } = request
+  const { usdAmount, usdPriceSource } = withdrawalValue(request, resultOf(record)?.assetPriceUsd)
   return {
     ...assessmentFields(record),
     externalId: record.id,
@@ -272,25 +305,50 @@ export const withdrawalBody = (record: RiskAssessment): KytWithdrawal => {
     address,
     assetAmount,
     attemptIdentifier: attemptTimestamp,
-    usdAmount: usdValue(assetAmount, price.assetPrice, price.assetDenomination),
+    usdAmount,
+    usdPriceSource,
     updatedAt: toIsoTime(record.updated_at),
     assetId,
     memo,
   }
 }
 
-/** Alerts of a record, gravest first. */
-export const alertsBody = (record: RiskAssessment): KytAlerts => ({
-  alerts: exposuresOf(record)
+/** Alerts of findings beside exposures: about the address itself, so direct, without an amount. */
+const raisedAlerts = (record: RiskAssessment) =>
+  raisingFindingsOf(record).map((finding) => ({
+    level: RAISED_LEVEL,
+    category: RAISING_ALERTS[finding].category,
+    service: RAISING_ALERTS[finding].service,
+    exposureType: 'DIRECT' as const,
+    usd: null,
+    memo: RAISING_REASONS[finding],
+  }))
+
+const exposureAlerts = (record: RiskAssessment) =>
+  exposuresOf(record)
     .filter(({ isAlert }) => isAlert)
     .map((exposure) => ({
-      alertLevel: exposure.level.toUpperCase(),
-      categoryId: RISK_CATEGORIES[exposure.label.category].id,
+      level: exposure.level,
+      category: exposure.label.category,
       service: exposure.label.entity || exposure.label.category,
-      externalId: record.id,
-      ...(exposure.usd !== null && { alertAmount: usdText(exposure.usd) }),
-      exposureType: isDirect(exposure) ? 'DIRECT' : 'INDIRECT',
+      exposureType: isDirect(exposure) ? ('DIRECT' as const) : ('INDIRECT' as const),
+      usd: exposure.usd,
       memo: `${exposure.label.category} by ${exposure.label.source}, ${exposure.hops} hops`,
+    }))
+
+/** Alerts of a record, gravest first: of exposures, and of findings that raise its level. */
+export const alertsBody = (record: RiskAssessment): KytAlerts => ({
+  status: statusOf(record),
+  alerts: [...raisedAlerts(record), ...exposureAlerts(record)]
+    .toSorted(byLevel)
+    .map(({ level, category, usd, service, exposureType, memo }) => ({
+      alertLevel: level.toUpperCase(),
+      categoryId: RISK_CATEGORIES[category].id,
+      service,
+      externalId: record.id,
+      ...(usd !== null && { alertAmount: usdText(usd) }),
+      exposureType,
+      memo,
     })),
 })
 
@@ -298,6 +356,7 @@ export const alertsBody = (record: RiskAssessment): KytAlerts => ({
 export const directExposureBody = (record: RiskAssessment): KytDirectExposure => {
   const label = exposuresOf(record).find(isDirect)?.label
   return {
+    status: statusOf(record),
     direct: label
       ? { name: label.entity || label.category, categoryId: RISK_CATEGORIES[label.category].id }
       : null,
@@ -310,11 +369,16 @@ export const networkIdentificationsBody = (record: RiskAssessment): KytNetworkId
     entity === '' ? [] : [entity],
   )
   const networkIdentificationOrgs = [...new Set(names)].map((name) => ({ name }))
-  return { count: networkIdentificationOrgs.length, networkIdentificationOrgs }
+  return {
+    status: statusOf(record),
+    count: networkIdentificationOrgs.length,
+    networkIdentificationOrgs,
+  }
 }
 
 /** Labels of a withdrawal's target. */
 export const addressIdentificationsBody = (record: RiskAssessment): KytAddressIdentifications => ({
+  status: statusOf(record),
   chainalysisIdentifications: (resultOf(record)?.ownLabels ?? []).map(
     ({ entity, category, source }) => ({
       addressName: entity || category,
@@ -329,9 +393,11 @@ export const addressIdentificationsBody = (record: RiskAssessment): KytAddressId
 export const fraudAssessmentBody = (record: RiskAssessment): KytFraudAssessment => {
   const { address, chain } = requestOf<'withdrawal'>(record)
   const result = resultOf(record)
-  if (result === undefined) return { alteryaIdentifications: [] }
+  const status = statusOf(record)
+  if (result === undefined) return { status, alteryaIdentifications: [] }
   const labels = [...(result.lookAlikes.length > 0 ? ['address_poisoning'] : []), ...result.profile]
   return {
+    status,
     alteryaIdentifications: [
       {
         address,

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../core/time.ts'
 import { RISK_ENGINE_VERSION } from '../../schemas/risk.ts'
-import type { AssessmentResult, ScoredExposure } from './assessment.ts'
+import type { AssessmentResult, RaisingFinding, ScoredExposure } from './assessment.ts'
 import { byGravity, isDirect, overallScore } from './score.ts'
 
 /** What was found out about one address on one chain, or about all of them. */
@@ -27,6 +27,11 @@ const MAX_EXPOSURES = 100
 /** An address that was first seen less than that long ago is new. */
 const NEW_ADDRESS_MS = 30 * DAY_MS
 const WHALE_USD = 1_000_000
+/** Findings that make an address High, in words. */
+export const RAISING_REASONS: Readonly<Record<RaisingFinding, string>> = {
+  address_poisoning: 'the address looks like another one that was used before',
+  new_mixer_user: 'High: a new address with a high value that met a mixer',
+}
 /** US dollars moved from which on a new address that met a mixer is High. */
 const HIGH_VALUE_USD = 100_000
 
@@ -64,18 +69,20 @@ const profileOf = (
   return facts.flatMap(([name, holds]) => (holds ? [name] : []))
 }
 
-/** What makes an address High whatever the policy says of its exposures, in words; nothing where that is not so. */
-const raisedReason = (
+/** Findings beside exposures that make an address High at least, the one that names the level first. */
+const raisingFindings = (
   { totalUsd }: Findings,
   profile: readonly string[],
   lookAlikes: readonly string[],
-): string | undefined => {
-  if (lookAlikes.length > 0) return 'the address looks like another one that was used before'
+): readonly RaisingFinding[] => {
   const isObfuscating =
     profile.includes('mixer_user') &&
     profile.includes('new_address') &&
     (totalUsd ?? 0) >= HIGH_VALUE_USD
-  return isObfuscating ? 'High: a new address with a high value that met a mixer' : undefined
+  return [
+    ...(lookAlikes.length > 0 ? (['address_poisoning'] as const) : []),
+    ...(isObfuscating ? (['new_mixer_user'] as const) : []),
+  ]
 }
 
 const exposureReason = (exposure: ScoredExposure | undefined, version: number): string => {
@@ -95,10 +102,11 @@ export const assessmentResult = (found: Findings, facts: AssessmentFacts): Asses
   const profile = profileOf(found, nowMs)
   const sorted = found.exposures.toSorted(byGravity)
   const overall = overallScore(sorted)
-  const raised = raisedReason(found, profile, lookAlikes)
-  const isRaised = raised !== undefined && overall.level !== 'Severe'
+  const raisedBy = raisingFindings(found, profile, lookAlikes)
+  const [raising] = raisedBy
+  const isRaised = raising !== undefined && overall.level !== 'Severe'
   const isNamed = isRaised && (overall.level !== 'High' || lookAlikes.length > 0)
-  const reason = isNamed ? raised : exposureReason(sorted[0], labelsVersion)
+  const reason = isNamed ? RAISING_REASONS[raising] : exposureReason(sorted[0], labelsVersion)
   return {
     exposures: sorted.slice(0, MAX_EXPOSURES),
     truncated: found.truncated || isPartial || sorted.length > MAX_EXPOSURES,
@@ -113,5 +121,6 @@ export const assessmentResult = (found: Findings, facts: AssessmentFacts): Asses
     profile,
     transfer,
     lookAlikes,
+    raisedBy,
   }
 }

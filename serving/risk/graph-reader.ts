@@ -21,7 +21,7 @@ import type { AddressLabel, Edge, EdgeAnswer, GraphReader, LabelAnswer, Side } f
 const ADDRESSES_PER_STATEMENT = 5_000
 
 /** What one statement of a search may take; more is cut and said. */
-const STATEMENT_BUDGET: StatementBudget = {
+export const STATEMENT_BUDGET: StatementBudget = {
   seconds: 10,
   memoryBytes: 1 << 30,
   rowsToRead: 200_000_000,
@@ -69,7 +69,8 @@ const labelOf = (row: LabelRow): readonly AddressLabel[] =>
       ]
     : []
 
-const isTooExpensive = (error: unknown): boolean =>
+/** True for a statement that passed its budget. */
+export const isTooExpensive = (error: unknown): boolean =>
   error instanceof Fault && error.faultName === 'QUERY_TOO_EXPENSIVE'
 
 const chunksOf = (addresses: readonly string[]): readonly (readonly string[])[] =>

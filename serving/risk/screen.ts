@@ -22,6 +22,7 @@ import { type AssessmentFacts, assessmentResult, type Findings, mergeFindings } 
 import { createGraphReader } from './graph-reader.ts'
 import { type Subject, scoreExposure } from './score.ts'
 import { type AddressLabel, type FoundExposure, type Side, searchExposures } from './search.ts'
+import { readAssetPrice } from './withdrawal-value.ts'
 
 /** What screening reads from. */
 export interface ScreenDeps {
@@ -248,5 +249,8 @@ export const screen = async (
       usd: null,
     }),
   )
-  return assess(deps, parts, { lookAlikes, momentMs: askedMs })
+  const screened = await assess(deps, parts, { lookAlikes, momentMs: askedMs })
+  if (request.kind !== 'withdrawal' || screened.outcome !== 'done') return screened
+  const assetPriceUsd = await readAssetPrice(deps, request, askedMs ?? deps.nowMs())
+  return { ...screened, result: { ...screened.result, assetPriceUsd } }
 }

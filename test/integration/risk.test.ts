@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import { importLabels } from '../../core/clickhouse/label-store.ts'
+import { Fault } from '../../core/errors.ts'
 import { runTransferEdges } from '../../processors/rollups/transfer-edges.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { SEARCH_BOUNDS } from '../../schemas/risk.ts'
@@ -75,7 +76,7 @@ const assessAddress = async (letter: string, nowMs = NOW_MS, bounds = SEARCH_BOU
 }
 
 before(async () => {
-  api = await startApi({ maxAssessments: 20, chains: ['eth', 'polygon'] })
+  api = await startApi({ maxAssessments: 25, chains: ['eth', 'polygon'] })
   await api.warehouse.insert('eth_transfers', MOVES.map(transferRow))
   await api.warehouse.insert('eth_chain_state', [
     { key: 'final', final_slot: 1, final_time: START_MS + 3_600_000, hot_from: 0, seq: 1, _ver: 1 },
@@ -228,6 +229,7 @@ test('an address, a transfer and a withdrawal are registered and screened, and t
     ['SEVERE', 100, tx(4), '1.5', at('R')],
   )
   assert.deepEqual((await call(`${path}/exposures/direct`)).body, {
+    status: 'COMPLETE',
     direct: { name: 'Listed person', categoryId: 3 },
   })
   const { alerts } = bodyOf(await call(`${path}/alerts`)) as { alerts: readonly Body[] }
@@ -240,6 +242,7 @@ test('an address, a transfer and a withdrawal are registered and screened, and t
     [['SEVERE', 3, 'DIRECT']],
   )
   assert.deepEqual((await call(`${path}/network-identifications`)).body, {
+    status: 'COMPLETE',
     count: 1,
     networkIdentificationOrgs: [{ name: 'Listed person' }],
   })
@@ -352,9 +355,10 @@ const WITHDRAWAL = {
 test('a withdrawal to a look-alike of an earlier target is high', async () => {
   const real = '0xabcd000000000000000000000000000000001234'
   const first = bodyOf(await call('/kyt/withdrawal', { ...WITHDRAWAL, address: real }))
-  assert.equal(first.usdAmount, '5001.25')
+  assert.deepEqual([first.usdAmount, first.usdPriceSource], ['5001.25', 'request'])
   const inEuro = { ...WITHDRAWAL, address: real, assetAmount: '3', assetDenomination: 'EUR' }
-  assert.equal(bodyOf(await call('/kyt/withdrawal', inEuro)).usdAmount, '0')
+  const { usdAmount, usdPriceSource } = bodyOf(await call('/kyt/withdrawal', inEuro))
+  assert.deepEqual([usdAmount, usdPriceSource], ['0', null])
   const known = await whenComplete(`/kyt/withdrawal/${first.externalId}/summary`)
   assert.equal(known.rating, 'LOW')
   const fake = bodyOf(
@@ -362,20 +366,91 @@ test('a withdrawal to a look-alike of an earlier target is high', async () => {
   )
   const path = `/kyt/withdrawal/${fake.externalId}`
   assert.equal((await whenComplete(`${path}/summary`)).rating, 'HIGH')
+  const { alerts } = bodyOf(await call(`${path}/alerts`)) as { alerts: readonly Body[] }
+  assert.deepEqual(
+    alerts.map(({ alertLevel, service }) => [alertLevel, service]),
+    [['HIGH', 'address_poisoning']],
+  )
   const fraud = bodyOf(await call(`${path}/fraud-assessment`)) as {
     alteryaIdentifications: readonly Body[]
   }
   assert.deepEqual(fraud.alteryaIdentifications[0]?.labels, ['address_poisoning', 'new_address'])
   assert.deepEqual((await call(`${path}/address-identifications`)).body, {
+    status: 'COMPLETE',
     chainalysisIdentifications: [],
     customAddresses: [],
   })
+})
+
+test('a withdrawal without a price has that of its asset here when it was registered, or says that none is known', async () => {
+  const trade = (token: string, priceUsd: number, index: number, timeMs = START_MS) => ({
+    block_time: timeMs,
+    block_slot: 100 + index,
+    block_height: 100 + index,
+    block_hash: 'h',
+    tx_hash: tx(800 + index),
+    event_index: index,
+    token_address: token,
+    side: 'SELL',
+    amount: '1',
+    amount_usd: '1',
+    amount_native: '1',
+    owner: at('O'),
+    decimals: 0,
+    price_usd: priceUsd,
+    is_suspect: 0,
+    _ver: 1,
+  })
+  await api.warehouse.insert('eth_dex_trades_enriched', [
+    trade(CHAINS.eth.wrappedNative, 3_000.5, 0),
+    trade(CHAINS.eth.wrappedNative, 9_999, 1, Date.now() + 3_600_000),
+    trade(TOKEN, 1.5e-7, 2),
+  ])
+  const value = async (asset: string, fields: object = {}) => {
+    const asked = { ...WITHDRAWAL, assetPrice: null, address: at('V'), asset, ...fields }
+    const { externalId } = bodyOf(await call('/kyt/withdrawal', asked))
+    const done = await whenComplete(`/kyt/withdrawal/${externalId}/summary`)
+    return [done.usdAmount, done.usdPriceSource]
+  }
+  assert.deepEqual(await value('ETH'), ['7501.25', 'market'])
+  assert.deepEqual(await value(TOKEN), ['0.000000375', 'market'])
+  assert.deepEqual(await value('T', { assetId: TOKEN }), ['0.000000375', 'market'])
+  assert.deepEqual(await value(at('U')), ['0', null])
+  assert.deepEqual(await value('USDC'), ['0', null])
+})
+
+test('a price that takes too long to read leaves the value of a withdrawal unknown, and its target is screened', async () => {
+  const warehouse: Pick<Warehouse, 'query'> = {
+    query: (statement, options) =>
+      statement.sql.includes('dex_trades_enriched')
+        ? Promise.reject(new Fault('QUERY_TOO_EXPENSIVE'))
+        : api.warehouse.query(statement, options),
+  }
+  const request = {
+    ...WITHDRAWAL,
+    kind: 'withdrawal',
+    chain: 'eth',
+    address: at('M'),
+    assetPrice: null,
+    assetDenomination: null,
+    assetId: null,
+    memo: null,
+  } as const
+  const screened = await screen({ warehouse, nowMs: () => NOW_MS }, request, [])
+  assert.ok(screened.outcome === 'done')
+  assert.deepEqual([screened.result.level, screened.result.assetPriceUsd], ['High', null])
 })
 
 test('a transfer check of an unknown transaction stays pending', async () => {
   const asked = { network: 'eth', asset: 'ETH', transferReference: tx(999), direction: 'sent' }
   const made = bodyOf(await call('/kyt/transfer', asked))
   assert.deepEqual([made.status, made.rating, made.tx], ['PENDING', null, null])
+  const path = `/kyt/transfers/${made.externalId}`
+  assert.deepEqual((await call(`${path}/alerts`)).body, { status: 'PENDING', alerts: [] })
+  assert.deepEqual((await call(`${path}/exposures/direct`)).body, {
+    status: 'PENDING',
+    direct: null,
+  })
 })
 
 test('an organization finds its own records only', async () => {
@@ -448,7 +523,7 @@ test('invalid screening requests are refused with the code of the field', async 
 
 test('registrations of an organization are bounded', async () => {
   const codes: unknown[] = []
-  for (let n = 1; n <= 20; n++) {
+  for (let n = 1; n <= 25; n++) {
     codes.push(
       bodyOf(await call('/kyt/address', { address: at(String.fromCharCode(300 + n)) })).code,
     )

@@ -67,6 +67,20 @@ for (const [level, days] of PERIODS) {
   })
 }
 
+test('the price of a withdrawal stays that of its first screening that had one', () => {
+  const priced = (assetPriceUsd: string | null): Screening => {
+    const screening = done('Low')
+    assert.ok(screening.outcome === 'done')
+    return { outcome: 'done', result: { ...screening.result, assetPriceUsd } }
+  }
+  let record = PENDING
+  const prices = ([null, '2', '3', null] as const).map((price) => {
+    record = after(record, priced(price))
+    return JSON.parse(record.result ?? '').assetPriceUsd
+  })
+  assert.deepEqual(prices, [null, '2', '2', '2'])
+})
+
 test('an import of labels makes a finished record due, and a screening with them ends that', () => {
   const record = after(PENDING, done('Low'))
   assert.equal(isDue(record, VERSION + 1, START_MS), true)

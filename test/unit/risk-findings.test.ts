@@ -4,9 +4,12 @@ import type { RiskCategoryName } from '../../schemas/risk.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import type { AssessmentResult, ScoredExposure } from '../../serving/risk/assessment.ts'
 import {
+  addressIdentificationsBody,
   addressRiskBody,
   alertsBody,
   directExposureBody,
+  fraudAssessmentBody,
+  networkIdentificationsBody,
   verifiedAddressBody,
 } from '../../serving/risk/bodies.ts'
 import { assessmentResult, type Findings, mergeFindings } from '../../serving/risk/findings.ts'
@@ -158,6 +161,55 @@ test('a look-alike is High at least; a graver exposure keeps its level and is th
   )
 })
 
+test('what makes an address High without an exposure is an alert and a trigger, beside those of exposures', () => {
+  const lookAlike = recordOf(assess(found([]), ['0xcc']))
+  const memo = 'the address looks like another one that was used before'
+  assert.deepEqual(alertsBody(lookAlike).alerts, [
+    {
+      alertLevel: 'HIGH',
+      categoryId: 7,
+      service: 'address_poisoning',
+      externalId: lookAlike.id,
+      exposureType: 'DIRECT',
+      memo,
+    },
+  ])
+  assert.deepEqual(addressRiskBody(lookAlike).triggers, [
+    { category: 'scam', level: 'High', message: memo },
+  ])
+  const mixer = exposure('mixer', 1, 0.01, 9)
+  const both = recordOf(assess(found([mixer], { totalUsd: 100_000, ageDays: 29 }), ['0xcc']))
+  assert.deepEqual(
+    alertsBody(both).alerts.map((alert) => [alert.alertLevel, alert.categoryId, alert.service]),
+    [
+      ['HIGH', 7, 'address_poisoning'],
+      ['HIGH', 8, 'new_address'],
+      ['MEDIUM', 8, 'mixer'],
+    ],
+  )
+  assert.match(
+    alertsBody(both).alerts[1]?.memo ?? '',
+    /a new address with a high value that met a mixer/,
+  )
+  const severe = recordOf(assess(found([exposure('sanctions', 1, 0.5)]), ['0xcc']))
+  assert.deepEqual(
+    alertsBody(severe).alerts.map(({ alertLevel, categoryId }) => [alertLevel, categoryId]),
+    [
+      ['SEVERE', 3],
+      ['HIGH', 7],
+    ],
+  )
+  assert.deepEqual(alertsBody(recordOf(assess(found([])))).alerts, [])
+})
+
+test('a look-alike that an older build stored is an alert', () => {
+  const { raisedBy: _, ...stored } = assess(found([]), ['0xcc'])
+  assert.deepEqual(
+    alertsBody(recordOf(stored)).alerts.map(({ alertLevel, service }) => [alertLevel, service]),
+    [['HIGH', 'address_poisoning']],
+  )
+})
+
 test('money of an exposure that is not known is left out, and is not 0', () => {
   const exposures = [
     exposure('mixer', 1, 0.5, null),
@@ -237,4 +289,21 @@ test('an address that is not screened yet is verified as pending, without a leve
     address_type: 'PRIVATE_WALLET',
     risk_exposures: [],
   })
+})
+
+test('answers about a record say that it is not screened, or cannot be, as its summary does', () => {
+  const request = JSON.stringify({ kind: 'withdrawal', chain: 'eth', address: '0xbb' })
+  const outcomes = [
+    ['PENDING', null],
+    ['FAILED', '{"reason":"internal"}'],
+    ['COMPLETE', JSON.stringify(assess(found([])))],
+  ] as const
+  for (const [status, result] of outcomes) {
+    const record = riskRecord(0, { kind: 'withdrawal', request, status, result })
+    assert.deepEqual(alertsBody(record), { status, alerts: [] })
+    assert.deepEqual(directExposureBody(record), { status, direct: null })
+    assert.equal(networkIdentificationsBody(record).status, status)
+    assert.equal(addressIdentificationsBody(record).status, status)
+    assert.equal(fraudAssessmentBody(record).status, status)
+  }
 })

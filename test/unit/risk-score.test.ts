@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import type { RiskCategoryName, RiskLevel } from '../../schemas/risk.ts'
+import { RISK_CATEGORIES, type RiskCategoryName, type RiskLevel } from '../../schemas/risk.ts'
 import { lookAlikesOf } from '../../serving/risk/look-alikes.ts'
 import {
   exposureLevel,
@@ -99,4 +100,18 @@ test('a look-alike address has the same first and last characters and another mi
   const fake = '0xabcd999999999999999999999999999999991234'
   assert.deepEqual(lookAlikesOf(fake, [known, known, fake]), [known])
   assert.deepEqual(lookAlikesOf(known, [known]), [])
+})
+
+test('the document of risk screening lists every category with its id, under its class', () => {
+  const page = readFileSync(new URL('../../docs/risk.md', import.meta.url), 'utf8')
+  const listed = [...page.matchAll(/^\| (Severe|High|Medium|Info) \| (`.*) \|$/gm)].flatMap(
+    ([, sourceClass, categories = '']) =>
+      [...categories.matchAll(/`(\w+)` (\d+)/g)].map(([, name, id]) => [
+        name,
+        Number(id),
+        sourceClass,
+      ]),
+  )
+  const known = Object.entries(RISK_CATEGORIES).map(([name, of]) => [name, of.id, of.class])
+  assert.deepEqual(listed.toSorted(), known.toSorted())
 })

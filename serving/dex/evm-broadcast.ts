@@ -23,12 +23,24 @@ const NODE_ERRORS: NodeErrors = [
  * Hands a transaction to a node of its chain; one that the chain has already is as good. Throws `Fault` INSUFFICIENT_BALANCE,
  * FEE_PARAMETER_ERROR, TRANSACTION_FAILED where a node refuses it, CHAIN_CONNECTION_ERROR where none takes the call: it may be out even so.
  */
-export const broadcast = (nodes: RpcPool, transaction: SignedTransaction): Promise<void> =>
-  sendOverNodes(nodes, (call) => sendOver(call, transaction))
+export const broadcast = (
+  nodes: RpcPool,
+  transaction: SignedTransaction,
+  /** Where to look whether the chain has it: endpoints that only take transactions do not tell. */
+  lookOver?: RpcPool,
+): Promise<void> =>
+  sendOverNodes(nodes, (call) =>
+    sendOver(call, transaction, () =>
+      lookOver
+        ? lookOver.attempt((look) => isKnown(look, transaction.hash))
+        : isKnown(call, transaction.hash),
+    ),
+  )
 
 const sendOver = async (
   call: CallEndpoint,
   { hex, hash }: SignedTransaction,
+  isInChain: () => Promise<boolean>,
 ): Promise<'sent' | Fault> => {
   try {
     const answer = await call({ method: 'eth_sendRawTransaction', params: [hex] })
@@ -39,7 +51,7 @@ const sendOver = async (
     if (!isTransactionError('evm', 'send', error)) throw error
     if (KNOWN.test(error.message)) return 'sent'
     // Nodes say so of one that is in a block.
-    if (OLD_NONCE.test(error.message) && (await isKnown(call, hash))) return 'sent'
+    if (OLD_NONCE.test(error.message) && (await isInChain())) return 'sent'
     return nodeErrorFault(error.message, NODE_ERRORS)
   }
 }

@@ -21,7 +21,7 @@ export const evmTransactions = (chainId: number): TransactionKind => ({
       hash,
       send: async (nodes, protectedBy) => {
         if (protectedBy === undefined) await broadcast(nodes, transaction)
-        else await sendProtected(protectedBy, (over) => broadcast(over, transaction))
+        else await sendProtected(protectedBy, (over) => broadcast(over, transaction, nodes))
         return { from, nonce, ...(protectedBy && PROTECTED) }
       },
     }

@@ -52,7 +52,9 @@ export const solanaTransactions: TransactionKind = {
       send: async (nodes, protectedBy) => {
         if (protectedBy !== undefined) {
           const taken = (over: RpcPool) =>
-            sendOverNodes(over, (call) => sendOver(call, text, signature))
+            sendOverNodes(over, (call) =>
+              sendOver(call, { text, signature }, (look) => nodes.attempt(look)),
+            )
           await sendProtected(protectedBy, taken)
           // Such an endpoint tells nothing of blocks.
           const slot = await nodes
@@ -62,7 +64,7 @@ export const solanaTransactions: TransactionKind = {
         }
         let slot: number | undefined
         await sendOverNodes(nodes, async (call) => {
-          const outcome = await sendOver(call, text, signature)
+          const outcome = await sendOver(call, { text, signature }, (look) => look(call))
           if (outcome === 'sent') slot = await validSlotOver(call, blockhash)
           return outcome
         })
@@ -101,10 +103,11 @@ const validSlotOver = async (
   }
 }
 
+/** `over` asks whether the chain has it: endpoints that only take transactions do not tell. */
 const sendOver = async (
   call: CallEndpoint,
-  text: string,
-  signature: string,
+  { text, signature }: { readonly text: string; readonly signature: string },
+  over: <T>(look: (call: CallEndpoint) => Promise<T>) => Promise<T>,
 ): Promise<SendOutcome> => {
   const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0 }
   try {
@@ -120,7 +123,8 @@ const sendOver = async (
     if (KNOWN.test(error.message)) return 'sent'
     // One that is in a block for longer than its blockhash lives.
     const isOld = OLD_BLOCKHASH.test(error.message)
-    if (isOld && (await statusOver(call, signature)).status !== null) return 'sent'
+    const look = (node: CallEndpoint) => statusOver(node, signature)
+    if (isOld && (await over(look)).status !== null) return 'sent'
     const refusal = nodeErrorFault(error.message, NODE_ERRORS)
     // A node that is behind says so of a new blockhash, too.
     return isOld ? { unlessTaken: refusal } : refusal

@@ -1,6 +1,7 @@
 import { type Fault, InvalidInput } from '../../core/errors.ts'
 import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
 import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
+import { isKnownByAny } from './ask-nodes.ts'
 import type { SignedTransaction } from './evm-signed-transaction.ts'
 import { type NodeErrors, nodeErrorFault, sendOverNodes } from './node-refusal.ts'
 
@@ -32,7 +33,7 @@ export const broadcast = (
   sendOverNodes(nodes, (call) =>
     sendOver(call, transaction, () =>
       lookOver
-        ? lookOver.attempt((look) => isKnown(look, transaction.hash))
+        ? isKnownByAny(lookOver, (look) => isKnown(look, transaction.hash))
         : isKnown(call, transaction.hash),
     ),
   )

@@ -53,7 +53,9 @@ export const solanaTransactions: TransactionKind = {
         if (protectedBy !== undefined) {
           const taken = (over: RpcPool) =>
             sendOverNodes(over, (call) =>
-              sendOver(call, { text, signature }, (look) => nodes.attempt(look)),
+              sendOver(call, { text, signature }, () =>
+                isKnownByAny(nodes, (look) => isInChain(look, signature)),
+              ),
             )
           await sendProtected(protectedBy, taken)
           // Such an endpoint tells nothing of blocks.
@@ -64,7 +66,9 @@ export const solanaTransactions: TransactionKind = {
         }
         let slot: number | undefined
         await sendOverNodes(nodes, async (call) => {
-          const outcome = await sendOver(call, { text, signature }, (look) => look(call))
+          const outcome = await sendOver(call, { text, signature }, () =>
+            isInChain(call, signature),
+          )
           if (outcome === 'sent') slot = await validSlotOver(call, blockhash)
           return outcome
         })
@@ -72,8 +76,7 @@ export const solanaTransactions: TransactionKind = {
       },
     }
   },
-  isMined: (nodes, signature) =>
-    isKnownByAny(nodes, async (call) => (await statusOver(call, signature)).status !== null),
+  isMined: (nodes, signature) => isKnownByAny(nodes, (call) => isInChain(call, signature)),
   check: async (nodes, job, state) => {
     withSentSlot(job, state)
     const first = await nodes.attempt((call) => checkOver(call, job, state))
@@ -103,11 +106,13 @@ const validSlotOver = async (
   }
 }
 
-/** `over` asks whether the chain has it: endpoints that only take transactions do not tell. */
+const isInChain = async (call: CallEndpoint, signature: string): Promise<boolean> =>
+  (await statusOver(call, signature)).status !== null
+
 const sendOver = async (
   call: CallEndpoint,
   { text, signature }: { readonly text: string; readonly signature: string },
-  over: <T>(look: (call: CallEndpoint) => Promise<T>) => Promise<T>,
+  isTaken: () => Promise<boolean>,
 ): Promise<SendOutcome> => {
   const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0 }
   try {
@@ -123,8 +128,7 @@ const sendOver = async (
     if (KNOWN.test(error.message)) return 'sent'
     // One that is in a block for longer than its blockhash lives.
     const isOld = OLD_BLOCKHASH.test(error.message)
-    const look = (node: CallEndpoint) => statusOver(node, signature)
-    if (isOld && (await over(look)).status !== null) return 'sent'
+    if (isOld && (await isTaken())) return 'sent'
     const refusal = nodeErrorFault(error.message, NODE_ERRORS)
     // A node that is behind says so of a new blockhash, too.
     return isOld ? { unlessTaken: refusal } : refusal

@@ -4,6 +4,10 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 export const namedObject = <Fields extends TProperties>(name: string, fields: Fields) =>
   Type.Object(fields, { title: name })
 
+/** An object that refuses further fields, so that a misspelt one is not taken for one that is left out. */
+export const closedObject = <Fields extends TProperties>(name: string, fields: Fields) =>
+  Type.Object(fields, { title: name, additionalProperties: false })
+
 /** Fields that are all text, with what each means. */
 export const textFields = <const Name extends string>(about: Readonly<Record<Name, string>>) =>
   Object.fromEntries(

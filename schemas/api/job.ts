@@ -23,7 +23,7 @@ export const JobBody = namedObject('Job', { state: Status, result: Result })
 export type JobBody = Static<typeof JobBody>
 
 /** A job as its followers are told of it. */
-const JobStateBody = namedObject('JobState', {
+const JobUpdateBody = namedObject('JobUpdate', {
   id: Type.String({ description: 'Transaction hash or signature, else the id of the job' }),
   status: Status,
   success: Type.Boolean({ description: 'It has completed' }),
@@ -36,7 +36,7 @@ const JobStateBody = namedObject('JobState', {
 /** A change of a job, where it is answered as JSON. */
 export const JobEventBody = namedObject('JobEvent', {
   id: Type.Integer({ minimum: 1, description: 'Number of the change' }),
-  data: JobStateBody,
+  data: JobUpdateBody,
 })
 export type JobEventBody = Static<typeof JobEventBody>
 
@@ -49,7 +49,7 @@ export const JOB_STREAM_RESPONSES = {
         schema: Type.String({
           title: 'JobEvents',
           description:
-            'Server-sent events: id is the number of the change, data a JobState as JSON',
+            'Server-sent events: id is the number of the change, data a JobUpdate as JSON',
         }),
       },
       'application/json': { schema: JobEventBody },

@@ -52,7 +52,7 @@ export const PurchaseStatusQuery = Type.Object({
 })
 
 /** The bought plan of a wallet. */
-export const PurchaseStatus = namedObject('PurchaseStatus', {
+export const PurchasedPlan = namedObject('PurchasedPlan', {
   plan: nullable(Type.String({ description: 'null = none was bought' })),
   quota: namedObject('PurchaseQuota', {
     used: Type.Number({ description: `${UNITS} of this month since the purchase` }),
@@ -62,4 +62,4 @@ export const PurchaseStatus = namedObject('PurchaseStatus', {
   active: Type.Boolean(),
   pending: Type.Boolean({ description: 'A purchase whose payment is not known to be made yet' }),
 })
-export type PurchaseStatus = Static<typeof PurchaseStatus>
+export type PurchasedPlan = Static<typeof PurchasedPlan>

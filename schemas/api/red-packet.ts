@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { namedObject, nullable, PAGE_QUERY } from './common.ts'
+import { closedObject, namedObject, nullable, PAGE_QUERY } from './common.ts'
 import { UnsignedEvmTransaction } from './swap.ts'
 
 /** Path parameter of one red packet. */
@@ -125,7 +125,7 @@ const AMOUNT = (about: string) => Type.Optional(Type.String({ maxLength: 100, de
 const PASSWORD = Type.Optional(Type.String({ minLength: 1, maxLength: 256 }))
 
 /** Body of POST `/redpacket/{chain}/create`. */
-export const CreateRedPacketInput = namedObject('CreateRedPacketInput', {
+export const CreateRedPacketInput = closedObject('CreateRedPacketInput', {
   creator: ADDRESS('Who pays it in and signs'),
   mint: ADDRESS(
     "Token; the chain's native token by its symbol, its wrapped or zero address, or another usual one",
@@ -137,7 +137,7 @@ export const CreateRedPacketInput = namedObject('CreateRedPacketInput', {
   password: PASSWORD,
   claimAuthority: Type.Optional(ADDRESS('Whose signature each claim needs; not with a password')),
   expiration: Type.Optional(
-    Type.Integer({ minimum: 60, maximum: 2_592_000, default: 86_400, description: 'Seconds' }),
+    Type.Integer({ minimum: 60, maximum: 2_592_000, description: 'Seconds; default: 86400' }),
   ),
 })
 export type CreateRedPacketInput = Static<typeof CreateRedPacketInput>
@@ -166,7 +166,7 @@ export const CreateRedPacketResponse = namedObject('CreateRedPacketResponse', {
 })
 
 /** Body of POST `/redpacket/{chain}/claim`. */
-export const ClaimRedPacketInput = namedObject('ClaimRedPacketInput', {
+export const ClaimRedPacketInput = closedObject('ClaimRedPacketInput', {
   claimer: ADDRESS('Who takes a share and signs'),
   packetId: Type.Optional(Type.String({ maxLength: 128 })),
   shareId: Type.Optional(Type.String({ maxLength: 64 })),
@@ -186,7 +186,7 @@ export type ClaimRedPacketInput = Static<typeof ClaimRedPacketInput>
 export const ClaimRedPacketResponse = namedObject('ClaimRedPacketResponse', TRANSACTION_FIELDS)
 
 /** Body of POST `/redpacket/{chain}/send`. */
-export const SendRedPacketInput = namedObject('SendRedPacketInput', {
+export const SendRedPacketInput = closedObject('SendRedPacketInput', {
   signedTx: Type.String({
     minLength: 1,
     maxLength: 262_146,

@@ -15,7 +15,6 @@ export const SendTransactionInput = Type.Object(
     submitType: Type.Optional(
       Type.Enum(['default', 'priority'], {
         type: 'string',
-        default: 'default',
         description:
           'default: through the nodes of the chain; priority: through a protected endpoint, as isAntiMev',
       }),

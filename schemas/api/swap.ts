@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { decimalOrNull, namedObject } from './common.ts'
+import { closedObject, decimalOrNull, namedObject } from './common.ts'
 
 /** Words that are checked by the handler, which has an error code for each way in which they are wrong. */
 export const word = (description: string, maxLength: number, examples: readonly string[]) =>
@@ -72,8 +72,7 @@ export const SIGNER = word('Account that signs and pays', 128, [])
 const SWAP_MODE = Type.Optional(
   Type.String({
     maxLength: 32,
-    default: 'ExactIn',
-    description: 'ExactIn: amount is what is sold; ExactOut: what is bought',
+    description: 'ExactIn, the default: amount is what is sold; ExactOut: what is bought',
   }),
 )
 /** What is paid for a place in a block. */
@@ -101,8 +100,7 @@ const IS_ANTI_MEV = Type.Optional(
 export const slippage = (byDefault: number) =>
   Type.Optional(
     Type.Union([Type.Number(), Type.String({ maxLength: 16 })], {
-      default: byDefault,
-      description: 'Percent, above 0 and at most 50, two decimals',
+      description: `Percent, above 0 and at most 50, two decimals; default: ${byDefault}`,
     }),
   )
 
@@ -168,7 +166,7 @@ const DATA_TYPES = Type.Record(
 )
 
 /** What is to be swapped, by whom. */
-export const SwapRouteInput = namedObject('SwapRouteInput', {
+export const SwapRouteInput = closedObject('SwapRouteInput', {
   dex: DEX,
   userAddress: SIGNER,
   amount: SWAP_AMOUNT,
@@ -290,7 +288,7 @@ export const SwapRouteResponse = namedObject('SwapRouteResponse', {
 export type SwapRouteResponse = Static<typeof SwapRouteResponse>
 
 /** What is to be swapped over one pool, by whom. */
-export const SwapInput = namedObject('SwapInput', {
+export const SwapInput = closedObject('SwapInput', {
   dex: DEX,
   userAddress: SIGNER,
   amount: SWAP_AMOUNT,

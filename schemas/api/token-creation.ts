@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { namedObject } from './common.ts'
+import { closedObject, namedObject } from './common.ts'
 import { PRIORITY_FEE, SIGNER, slippage, word } from './swap.ts'
 
 /** Longest text that reaches the handler, which counts bytes and has an error for more. */
@@ -24,7 +24,7 @@ const TokenCreationExtra = namedObject('TokenCreationExtra', {
 })
 
 /** A token that is to be made, by whom. */
-export const CreateTokenInput = namedObject('CreateTokenInput', {
+export const CreateTokenInput = closedObject('CreateTokenInput', {
   dex: word('pumpfun', 64, ['pumpfun']),
   userAddress: SIGNER,
   name: word('1 to 32 bytes', MAX_TEXT, ['Lucky Otter']),

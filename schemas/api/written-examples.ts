@@ -45,7 +45,7 @@ const PURCHASES = {
     apiKey: 'the key, shown this once',
   },
   PurchaseQuota: PURCHASE_QUOTA,
-  PurchaseStatus: { ...PURCHASED, quota: PURCHASE_QUOTA, active: true, pending: false },
+  PurchasedPlan: { ...PURCHASED, quota: PURCHASE_QUOTA, active: true, pending: false },
 }
 const SIGN_IN_MESSAGE = [
   ...['api.example.com wants you to sign in with your Ethereum account:', WALLET.address, ''],
@@ -474,7 +474,7 @@ export const WRITTEN_EXAMPLES: Readonly<Record<string, unknown>> = {
   GasLimit: { gasLimit: '0x5208', chain: 'eth' },
   GasPrice: { gasPrice: '0x59682f08', chain: 'eth' },
   Job: { state: 'completed', result: JOB_RESULT },
-  JobState: JOB_STATE,
+  JobUpdate: JOB_STATE,
   JobEvent: { id: 2, data: JOB_STATE },
   JobEvents: `id: 2\ndata: ${JSON.stringify(JOB_STATE)}\n\n`,
   CalculatePnl: { tokenAddresses: ['66btqktspeHP118gsQM2ssNE9srrb8PvH1UryC1Xpump'] },

@@ -28,12 +28,12 @@ export const broadcast = (
   nodes: RpcPool,
   transaction: SignedTransaction,
   /** Where to look whether the chain has it: endpoints that only take transactions do not tell. */
-  lookOver?: RpcPool,
+  checkedBy?: RpcPool,
 ): Promise<void> =>
   sendOverNodes(nodes, (call) =>
     sendOver(call, transaction, () =>
-      lookOver
-        ? isKnownByAny(lookOver, (look) => isKnown(look, transaction.hash))
+      checkedBy
+        ? isKnownByAny(checkedBy, (look) => isKnown(look, transaction.hash))
         : isKnown(call, transaction.hash),
     ),
   )

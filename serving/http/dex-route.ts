@@ -246,6 +246,11 @@ export const readOrder = (
     throw new Fault('INVALID_ADDRESS', undefined, { parameter, value: recipient })
   }
   const { sold, bought, request } = readSwapTokens(market, body)
+  for (const parameter of ['priorityFee', 'tipFee'] as const) {
+    if (Number(body[parameter] ?? 0) === 0) continue
+    const message = 'EVM chains have no such fee: use maxPriorityFeePerGas'
+    throw new Fault('FEE_PARAMETER_ERROR', message, { parameter })
+  }
   const fees = parseFees(body)
   const mode = parseSwapMode(body.swapMode ?? 'ExactIn')
   const terms = {

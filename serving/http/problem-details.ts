@@ -25,7 +25,12 @@ export const problemStatus = (
 export const isOverload = ({ faultName }: Fault): boolean => faultName === 'SERVER_BUSY'
 
 /** Seconds after which a client may come back, where the same request may then be answered. */
-export const retryAfterSeconds = ({ status, faultName }: Fault): number | undefined =>
+export const retryAfterSeconds = ({ status, faultName, details }: Fault): number | undefined =>
+  typeof details?.retry_after === 'number'
+    ? details.retry_after
+    : afterMoment(status, faultName)
+
+const afterMoment = (status: number, faultName: Fault['faultName']): number | undefined =>
   FAULTS[faultName].retry && (status === 503 || faultName === 'CONCURRENCY_LIMIT') ? 1 : undefined
 
 /** The error body. What went wrong inside is never in it. */

@@ -5,8 +5,8 @@ import { toIsoTime } from '../../core/time.ts'
 import {
   PlanPrices,
   Purchase,
+  PurchasedPlan,
   PurchaseQuery,
-  PurchaseStatus,
   PurchaseStatusQuery,
 } from '../../schemas/api/purchases.ts'
 import { caip2Name } from '../../schemas/payment-networks.ts'
@@ -64,7 +64,7 @@ export const purchaseRoutes =
         schema: {
           ...open('The bought plan of a wallet'),
           querystring: PurchaseStatusQuery,
-          response: { 200: PurchaseStatus },
+          response: { 200: PurchasedPlan },
         },
         onRequest,
       },
@@ -196,7 +196,7 @@ const statusBody = (
   { organizations: { registry }, meter, nowMs }: PurchaseDeps,
   chain: string,
   address: string,
-): PurchaseStatus => {
+): PurchasedPlan => {
   const link = registry.walletLink(walletKey(chain, address))
   const org = link && isLinked(link) ? registry.org(link.org_id) : undefined
   const newest = org && registry.newestOf(org.org_id)

@@ -34,8 +34,10 @@ export interface PasswordAttempts {
   attempt(attempt: Attempt, check: () => Promise<boolean>): Promise<boolean>
 }
 
-const tooMany = (limit: number): Fault =>
-  new Fault('RATE_LIMIT', 'Too many wrong passwords', { limit })
+const tooMany = (limit: number, waitMs: number): Fault => {
+  const retry_after = Math.max(1, Math.ceil(waitMs / 1_000))
+  return new Fault('RATE_LIMIT', 'Too many wrong passwords', { limit, retry_after })
+}
 
 /** Wrong passwords of each packet over all processes that share the counts. */
 const createPacketLimit = (nowMs: () => number, counts: SharedCounts) => {
@@ -48,7 +50,7 @@ const createPacketLimit = (nowMs: () => number, counts: SharedCounts) => {
   return {
     run: async (packet: string, check: () => Promise<boolean>): Promise<boolean> => {
       const key = PACKET_KEY + packet
-      if (!take(key)) throw tooMany(PACKET_ATTEMPTS_PER_SECOND * PACKET_BURST_SECONDS)
+      if (!take(key)) throw tooMany(PACKET_ATTEMPTS_PER_SECOND * PACKET_BURST_SECONDS, 1_000)
       let isWrong = false
       try {
         isWrong = !(await check())
@@ -77,8 +79,11 @@ export const createPasswordAttempts = (
   return {
     attempt: async ({ packet, callers: names }, check) => {
       const callers = names.map((name) => `${name} ${packet}`)
-      if (callers.some((caller) => recent(caller).length >= MAX_ATTEMPTS)) {
-        throw tooMany(MAX_ATTEMPTS)
+      for (const caller of callers) {
+        const before = recent(caller)
+        if (before.length < MAX_ATTEMPTS) continue
+        const [oldest = nowMs()] = before
+        throw tooMany(MAX_ATTEMPTS, oldest + WINDOW_MS - nowMs())
       }
       return packets.run(packet, async () => {
         const atMs = nowMs()

@@ -99,6 +99,23 @@ test('the API document describes every route, with price, credentials and errors
   assert.equal(versioned.length, 2 * new Set(withVersion).size)
 })
 
+test('no field with a list of values is named as another schema: generators make one class of both and drop what uses it', async () => {
+  const document = record((await callApi(api, '/openapi.json', { headers: {} })).body)
+  const schemas = Object.entries(record(record(document.components).schemas))
+  const pascal = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
+  const enums = schemas.flatMap(([name, schema]) =>
+    Object.entries(record(record(schema).properties ?? {})).flatMap(([field, of]) =>
+      Array.isArray(record(of).enum) ? [`${name}${pascal(field)}`] : [],
+    ),
+  )
+  assert.ok(enums.includes('JobState') && enums.includes('PurchaseStatus'))
+  const names = new Set(schemas.map(([name]) => name))
+  assert.deepEqual(
+    enums.filter((name) => names.has(name)),
+    [],
+  )
+})
+
 test('without upload storage the presign route answers 502 and costs nothing', async () => {
   for (const version of ['/v1', '/v2']) {
     const { status, body, headers } = await callApi(api, `${version}/ipfs/presign`, {

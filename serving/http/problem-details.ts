@@ -26,9 +26,7 @@ export const isOverload = ({ faultName }: Fault): boolean => faultName === 'SERV
 
 /** Seconds after which a client may come back, where the same request may then be answered. */
 export const retryAfterSeconds = ({ status, faultName, details }: Fault): number | undefined =>
-  typeof details?.retry_after === 'number'
-    ? details.retry_after
-    : afterMoment(status, faultName)
+  typeof details?.retry_after === 'number' ? details.retry_after : afterMoment(status, faultName)
 
 const afterMoment = (status: number, faultName: Fault['faultName']): number | undefined =>
   FAULTS[faultName].retry && (status === 503 || faultName === 'CONCURRENCY_LIMIT') ? 1 : undefined

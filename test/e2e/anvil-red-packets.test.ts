@@ -61,7 +61,8 @@ const post = async (path: string, body: object) => {
     headers: { 'x-api-key': product.apiKey, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  return { status: answer.status, body: (await answer.json()) as Body }
+  const { status, headers } = answer
+  return { status, headers, body: (await answer.json()) as Body }
 }
 const refusal = async (path: string, body: object): Promise<readonly unknown[]> => {
   const { status, body: problem } = await post(path, body)
@@ -213,6 +214,9 @@ test('wrong passwords are limited; right ones are not counted', async () => {
     assert.deepEqual(await refusal('eth/claim', { ...claim, password }), [403, 403])
   }
   assert.deepEqual(await refusal('eth/claim', { ...claim, password: 'a' }), [429, 429])
+  const { headers } = await post('eth/claim', { ...claim, password: 'a' })
+  const waitSeconds = Number(headers.get('retry-after'))
+  assert.ok(waitSeconds > 30 && waitSeconds <= 60, `${waitSeconds} s`)
 })
 
 test("a red packet of a token, claimed with an authority's signature, expires and is refunded", async () => {

@@ -249,6 +249,10 @@ test('without a node a route answers 503, invalid requests keep their own error 
   }
   assert.deepEqual(await codeOfRoute(), [503, 50018])
   assert.deepEqual(await codeOfRoute({ outputMint: WETH }), [400, 40017])
+  assert.deepEqual(await codeOfRoute({ slipage: 0.1 }), [400, 40001], 'a misspelt field')
+  for (const fee of [{ tipFee: '1000' }, { priorityFee: '0.1' }])
+    assert.deepEqual(await codeOfRoute(fee), [400, 40022], 'fees of Solana')
+  assert.deepEqual(await codeOfRoute({ tipFee: '0', priorityFee: '0' }), [503, 50018])
   assert.deepEqual(await codeOfRoute({ swapMode: 'Both' }), [400, 40021])
   assert.deepEqual(await codeOfRoute({ inputMint: LONE }), [422, 50010])
   assert.deepEqual(await codeOfRoute({ dex: 'pancakeswap_v3' }), [400, 50009])
@@ -282,6 +286,8 @@ test('a swap over one pool is refused with a code for each way in which it is wr
   const cases: readonly (readonly [string, object, number, number])[] = [
     ['no pool of this address', { poolAddress: addressFromNumber(109) }, 404, 40401],
     ['no address', { poolAddress: 'pool' }, 400, 40005],
+    ['a misspelt field', { Slippage: 0.1 }, 400, 40001],
+    ['another recipient', { recipientAddress: addressFromNumber(8) }, 400, 40001],
     ['a pool of a protocol that is not quoted', { poolAddress: CURVED }, 400, 40020],
     ['a pool whose state is not known', { poolAddress: UNSEEN }, 422, 50010],
     ['a pool without money', { poolAddress: DRAINED }, 422, 40006],

@@ -209,6 +209,19 @@ test('a pool whose events do not explain its reserves is not quoted', async () =
   assert.deepEqual(await codeOf(quotePath({ outputMint: DOUBTED })), [422, 50_010])
 })
 
+test('the answer repeats the request as it came, without what was left out', async () => {
+  const { body } = await answering({ simulateTransaction: RAN }, () =>
+    route({ slippage: undefined, swapMode: undefined }),
+  )
+  assert.deepEqual((body as { readonly args?: unknown }).args, {
+    dex: 'auto',
+    userAddress: owner,
+    amount: '1000000000',
+    inputMint: WSOL,
+    outputMint: MINT,
+  })
+})
+
 test('a route is an unsigned transaction of version 0 with the limit of its run', async () => {
   const { status, body } = await answering({ simulateTransaction: RAN }, route)
   assert.equal(status, 200, JSON.stringify(body))

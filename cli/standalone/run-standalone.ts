@@ -209,9 +209,9 @@ const findExamplesByChain = async (
   return Object.fromEntries(found.flatMap((one) => (one === null ? [] : [[one.chain, one]])))
 }
 
-/** The examples that `demo.json` names without a chain. */
+/** The examples that `demo.json` names without a chain: those of Solana first, as everywhere. */
 const defaultExamples = (examples: ExamplesByChain): DemoExamples | null =>
-  examples.ethereum ?? Object.values(examples)[0] ?? null
+  examples.sol ?? Object.values(examples)[0] ?? null
 
 /** Resolves when every chain is ingested as far as asked and all of it is processed. */
 const whenProcessed = async (app: App, signal: AbortSignal): Promise<void> => {

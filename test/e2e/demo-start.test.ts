@@ -111,11 +111,12 @@ test('the first start in a new folder prints commands that run as printed', asyn
   assert.equal(await tail.exit, 0, tail.out.errors)
   const [record] = tail.out.text.split('\n')
   assert.equal(JSON.parse(record ?? '').topic, 'eth.dex.trades.processed')
-  const channel = `dex-candle:eth_${demo.examples.token}_1m`
+  const channel = `dex-candle:sol_${demo.examples.token}_1m`
   const stream = sluice('listen', channel, '--data', folder, '--limit', '1')
   assert.equal(await stream.exit, 0, stream.out.errors)
   assert.equal(JSON.parse(stream.out.text.split('\n')[0] ?? '').channel, channel)
   const { examples, baseUrl, apiKey } = demo
+  assert.equal(examples.chain, 'sol')
   const token = await fetch(`${baseUrl}/v1/token/${examples.chain}/${examples.token}`, {
     headers: { authorization: `Bearer ${apiKey}` },
   })

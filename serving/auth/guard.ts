@@ -7,7 +7,7 @@ import type { ContractSignatures } from './contract-signatures.ts'
 import type { TokenClaims, VerifyToken } from './jwt.ts'
 import type { CredentialLookup } from './organization-registry.ts'
 import { createSignatureLimit } from './signature-limit.ts'
-import type { SignInClaim, SignInProblem } from './siwx.ts'
+import { CHAIN_IDS, type SignInClaim, type SignInProblem } from './siwx.ts'
 import { walletKey } from './wallet-link-rows.ts'
 import { verifyKeySignature } from './wallet-signature.ts'
 
@@ -73,8 +73,10 @@ const parseBearer = (text: string): PresentedCredential => ({
   text,
 })
 
-const invalidCredential = (reason: string): Fault =>
-  new Fault('UNAUTHORIZED', 'The credential is not valid', { reason })
+const invalidCredential = (reason: string): Fault => {
+  const details = { reason, ...(reason === 'wrong_chain' && { allowed_values: CHAIN_IDS }) }
+  return new Fault('UNAUTHORIZED', 'The credential is not valid', details)
+}
 
 /** A guard over the organizations. Signatures of tokens are checked once and remembered; everything else on each call. */
 export const createGuard = (deps: GuardDeps): Omit<Guard, 'onRevoked'> => {

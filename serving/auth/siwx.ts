@@ -36,7 +36,7 @@ export interface SignInClaim extends SignedMessage {
 }
 
 /** Chains that a message may name. */
-const CHAIN_IDS: Readonly<Record<WalletKind, readonly string[]>> = {
+export const CHAIN_IDS: Readonly<Record<WalletKind, readonly string[]>> = {
   evm: signInChains('evm').flatMap(({ signInNames }) => signInNames),
   solana: signInChains('svm').flatMap(({ signInNames }) => signInNames),
 }

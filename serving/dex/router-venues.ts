@@ -99,7 +99,10 @@ const quoteOverRouters = (
   venues: readonly RouterVenue[],
   { request, slippageBps, nowMs, memory }: SearchTerms,
 ): RoutedQuote<RouterVenue> => {
-  if (venues.length === 0) throw new Fault('DEX_NOT_SUPPORTED')
+  if (venues.length === 0) {
+    const reason = 'no router of these venues is known on the chain: transactions are not built'
+    throw new Fault('DEX_NOT_SUPPORTED', undefined, { reason })
+  }
   const workUnits = Math.floor(DEFAULT_ROUTE_LIMITS.workUnits / venues.length)
   const limits = { ...DEFAULT_ROUTE_LIMITS, maxPaths: 1, workUnits }
   const all = pools.graph(nowMs)

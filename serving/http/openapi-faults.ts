@@ -109,7 +109,11 @@ const FAULTS_BY_OPERATION: Readonly<Record<string, readonly FaultName[]>> = {
     ...(['TRANSACTION_FAILED', 'CONCURRENCY_LIMIT'] as const),
     ...(['PROVIDER_NOT_INITIALIZED', 'CHAIN_CONNECTION_ERROR'] as const),
   ],
-  'POST /transaction/:chain/send': [...SEND_FAULTS, 'TRANSACTION_FAILED'],
+  'POST /transaction/:chain/send': [
+    ...SEND_FAULTS,
+    'TRANSACTION_FAILED',
+    'BUNDLE_PROCESSING_FAILED',
+  ],
   'POST /redpacket/:chain/send': [...SEND_FAULTS, 'RED_PACKET_TRANSACTION_ERROR'],
   ...Object.fromEntries(
     [

@@ -38,15 +38,27 @@ const LIMIT_HEADERS = {
   'X-Quota-Remaining': { type: 'number', description: 'Units left this month, -1 = without end' },
 }
 
+/** Of paid calls, where paying per call is on. */
+const TERMS_HEADER = {
+  'PAYMENT-REQUIRED': { type: 'string', description: 'Payment terms (x402 version 2), base 64' },
+}
+const RECEIPT_HEADER = {
+  'PAYMENT-RESPONSE': { type: 'string', description: 'Receipt of a paid call, base 64' },
+}
+
 const RETRY_HEADERS = { 'Retry-After': integerHeader('Seconds until the call may be repeated') }
 const REPEATED_STATUSES: ReadonlySet<string> = new Set(['429', '503'])
 
 /** The answers of a route with the headers that callers may count on; 429 and 503 can say when to come again. */
-const withLimitHeaders = (response: object): object =>
+const withLimitHeaders = (response: object, isPayable: boolean): object =>
   Object.fromEntries(
     Object.entries(response).map(([status, answer]: [string, { readonly headers?: object }]) => {
-      const own =
-        status === '200' ? LIMIT_HEADERS : REPEATED_STATUSES.has(status) ? RETRY_HEADERS : {}
+      const own = {
+        ...(status === '200' && LIMIT_HEADERS),
+        ...(status === '200' && isPayable && RECEIPT_HEADER),
+        ...(status === '402' && TERMS_HEADER),
+        ...(REPEATED_STATUSES.has(status) && RETRY_HEADERS),
+      }
       const headers = { ...answer.headers, ...own }
       return [status, Object.keys(headers).length === 0 ? answer : { ...answer, headers }]
     }),
@@ -75,7 +87,7 @@ export interface ApiDocument {
 /** The public API; `origin` says in words where the data are from: a simulated chain is called so here too. */
 export const apiDocument = (origin: string): ApiDocument => ({
   title: 'Sluice',
-  description: `On-chain data over REST, of ${origin}. Every /v2 path also answers under /v1.`,
+  description: `On-chain data over REST, of ${origin}. Every /v2 path also answers under /v1. Where paying per call (x402) is on, operations with x-payable answer 402 with terms to a caller without a credential, and take a payment.`,
   webhooks: WEBHOOK_DOCUMENT,
   securitySchemes: {
     bearer_auth: {
@@ -102,14 +114,19 @@ const VERSION_SEGMENT = /^\/v\d+(?=\/)|(?<=^\/wallet)\/v\d+/
 
 /** What the document says of a route that has a price. */
 const pricedRouteSchema = (
-  { method, url, milliUnits, scopes }: PricedRoute,
+  { method, url, milliUnits, scopes, isPayable }: PricedRoute,
   statusMode: StatusMode,
-): FastifySchema & { readonly 'x-cu-cost': number } => {
-  const faults = operationFaults({ method, path: url.replace(VERSION_SEGMENT, ''), scopes })
+): FastifySchema & { readonly 'x-cu-cost': number; readonly 'x-payable': boolean } => {
+  const operation = { method, path: url.replace(VERSION_SEGMENT, ''), scopes }
+  const faults = [
+    ...operationFaults(operation),
+    ...(isPayable ? (['PAYMENT_REQUIRED'] as const) : []),
+  ]
   const isTagged = method === 'GET' && scopes.length === 0
   return {
     security: [{ bearer_auth: [...scopes] }, { api_key_auth: [] }],
     'x-cu-cost': milliUnits / MILLI_UNITS_PER_UNIT,
+    'x-payable': isPayable,
     ...(isTagged && { headers: IF_NONE_MATCH_HEADER }),
     response: { ...(isTagged && NOT_MODIFIED_RESPONSE), ...errorResponses(faults, statusMode) },
   }
@@ -130,7 +147,7 @@ export const openapiOptions = (
     buildLocalReference: (json, _baseUri, _fragment, index) => String(json.$id ?? `def-${index}`),
   },
   transform: ({ schema, url, route }) => {
-    const { milliUnits, scopes = [] } = route.config ?? {}
+    const { milliUnits, scopes = [], isPayable = false } = route.config ?? {}
     const method = String(route.method)
     const operationId = createOperationId(method, url)
     const own = schema?.response as object | undefined
@@ -138,13 +155,13 @@ export const openapiOptions = (
     const more: FastifySchema =
       milliUnits === undefined
         ? { response: errorResponses(isAdmin ? ADMIN_FAULTS : openFaults(url, method), statusMode) }
-        : pricedRouteSchema({ method, url, milliUnits, scopes }, statusMode)
+        : pricedRouteSchema({ method, url, milliUnits, scopes, isPayable }, statusMode)
     const response = {
       ...own,
       ...PARSER_ERROR_RESPONSES,
       ...(definesErrorResponses(own) ? {} : (more.response as object)),
     }
-    const answers = milliUnits === undefined ? response : withLimitHeaders(response)
+    const answers = milliUnits === undefined ? response : withLimitHeaders(response, isPayable)
     return { url, schema: { ...schema, operationId, ...more, response: answers } }
   },
 })
@@ -157,6 +174,8 @@ interface PricedRoute {
   readonly url: string
   readonly milliUnits: number
   readonly scopes: readonly string[]
+  /** A client without an account can pay for the call. */
+  readonly isPayable: boolean
 }
 
 /**

@@ -82,7 +82,10 @@ const packetChainOf = (
   if (!chain.enabled) throw new Fault('CHAIN_NOT_SUPPORTED')
   const listed = config.chainExtra[chain.id]?.factories ?? []
   const address = listed.find(({ protocol }) => protocol === BUILT_PROTOCOL)?.factory
-  if (address === undefined) throw new Fault('NOT_IMPLEMENTED')
+  if (address === undefined) {
+    const reason = 'no contract of red packets is listed for the chain (CHAIN_EXTRA)'
+    throw new Fault('NOT_IMPLEMENTED', undefined, { reason })
+  }
   const pool = nodeReads.of(chain.id)
   if (pool === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return { chain, contract: { chainId, address }, reader: createEvmAccountReader(pool) }
@@ -106,7 +109,8 @@ const splitOf = ({ totalAmount, fixedAmount, maxClaims }: CreateRedPacketInput) 
   const each = parseAmount(totalAmount ?? fixedAmount ?? '')
   const totalRaw = isRandom ? each : parseAmount((each * BigInt(maxClaims)).toString())
   if (totalRaw < BigInt(maxClaims)) {
-    throw new Fault('AMOUNT_TOO_SMALL', undefined, { parameter: 'totalAmount', minimum: maxClaims })
+    const details = { parameter: 'totalAmount', minimum: maxClaims }
+    throw new Fault('AMOUNT_TOO_SMALL', 'Each claim needs a unit of the amount', details)
   }
   return { totalRaw, isRandom }
 }

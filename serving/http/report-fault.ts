@@ -37,6 +37,8 @@ export const reportFault = (
 ): void => {
   if (fault.status < 500 || fault.status === 501) return
   if (isOverload(fault) || isUncheckedSignature(fault) || hasDisconnected(request)) return
+  // What an installation lacks is said to the caller: a line for each call would let callers fill the log.
+  if (fault.faultName === 'PROVIDER_NOT_INITIALIZED') return
   log.error({ err: error, requestId: request.id }, message)
   if (fault.faultName === 'INTERNAL_SERVER_ERROR') {
     metrics.edgeErrors.inc({ surface, reason: 'exception' })

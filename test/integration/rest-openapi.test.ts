@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { ROUTE_MILLI_UNITS } from '../../schemas/plans.ts'
+import { isPayableRoute, ROUTE_MILLI_UNITS, type RouteName } from '../../schemas/plans.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { record } from '../support/token-api.ts'
@@ -22,6 +22,9 @@ const scopesOf = (method: string, path: string): readonly string[] => {
   return [`${family.replace('kya', 'kyt')}.${method === 'GET' ? 'read' : 'write'}`]
 }
 
+const isPayable = (name: string, scopes: readonly string[]): boolean =>
+  scopes.length === 0 && isPayableRoute(name as RouteName)
+
 /** Statuses of an operation in the document, from what it takes and does. */
 const statusesOf = (name: string, scopes: readonly string[]): readonly string[] => {
   const has = (isTrue: boolean, ...statuses: readonly number[]) => (isTrue ? statuses : [])
@@ -34,6 +37,7 @@ const statusesOf = (name: string, scopes: readonly string[]): readonly string[] 
     ...[200, 400, 401, 403, 408, 429, 431, 500, 503],
     ...has(name.endsWith('/streaming'), 204),
     ...has(isRead && scopes.length === 0, 304),
+    ...has(isPayable(name, scopes), 402),
     ...has(!isRead, 413, 415),
     ...has(namesRecord.test(name), 404),
     ...has(
@@ -50,7 +54,7 @@ const statusesOf = (name: string, scopes: readonly string[]): readonly string[] 
       501,
     ),
     ...has(name === 'POST /redpacket/:chain/claim', 410),
-    ...has(/POST .(ipfs.presign|redpacket.:chain.send)$/.test(name), 502),
+    ...has(/POST .(ipfs.presign|redpacket.:chain.send|transaction.:chain.send)$/.test(name), 502),
   ]
     .toSorted((one, other) => one - other)
     .map(String)
@@ -70,6 +74,7 @@ test('the API document describes every route, with price, credentials and errors
       assert.deepEqual(operation.security, [{ bearer_auth: scopes }, { api_key_auth: [] }])
       const responses = record(operation.responses)
       assert.deepEqual(Object.keys(responses), statusesOf(name, scopes), name)
+      assert.equal(operation['x-payable'], isPayable(name, scopes), name)
       const { headers } = record(responses[200])
       assert.ok(Object.keys(record(headers)).includes('X-RateLimit-Remaining'), name)
     }

@@ -8,7 +8,7 @@ import {
   getTransactionDecoder,
 } from '@solana/kit'
 import type { DexQuote, SwapRouteResponse } from '../../schemas/api/swap.ts'
-import type { FoundAccount } from '../../serving/dex/account-pool.ts'
+import type { AccountPoolHead, FoundAccount } from '../../serving/dex/account-pool.ts'
 import { DLMM, dlmmFamily } from '../../serving/dex/dlmm-accounts.ts'
 import { DLMM_PAIR } from '../../serving/dex/dlmm-layout.ts'
 import { TOKEN_2022_PROGRAM } from '../../serving/dex/solana-calls.ts'
@@ -56,11 +56,12 @@ const put = (change: DlmmChange = {}): Promise<void> =>
 
 const readPool = async (
   change: (found: readonly FoundAccount[]) => readonly FoundAccount[] = (found) => found,
+  head: AccountPoolHead = HEAD,
 ) => {
   const data = accountOf(POOL)?.data ?? new Uint8Array()
   const named = await dlmmFamily.accounts(POOL, data)
   const found = named.map((each) => ({ address: each, account: accountOf(each) }))
-  return dlmmFamily.pool(HEAD, data, change(found))
+  return dlmmFamily.pool(head, data, change(found))
 }
 
 before(async () => {
@@ -249,7 +250,19 @@ test('an account that is not what it should be leaves no quote, one that is miss
     ]),
   })
   assert.equal(await readPool(at(mint, fee)), null, 'a token with a fee on transfers')
-  const cut = await readPool(at(0, () => undefined))
-  assert.ok(cut?.kind === 'dlmm')
+  const whole = await readPool()
+  assert.ok(whole?.kind === 'dlmm')
+  const { sellingX, sellingY } = whole.binArrays
+  assert.ok(sellingX.length > 1 && sellingY.length > 1)
+  const upTo = (all: readonly string[], missing = ''): readonly string[] =>
+    all.includes(missing) ? all.slice(0, all.indexOf(missing)) : all
+  for (const [place, missing] of named.slice(0, clock).entries()) {
+    const cut = await readPool(at(place, () => undefined))
+    assert.ok(cut?.kind === 'dlmm')
+    const expected = { sellingX: upTo(sellingX, missing), sellingY: upTo(sellingY, missing) }
+    assert.deepEqual(cut.binArrays, expected, 'nothing behind a gap')
+  }
+  const others = { ...HEAD, tokens: [addressFor('another'), MINT] as [string, string] }
+  assert.equal(await readPool((found) => found, others), null, 'tokens of another pool')
   assert.equal(await readPool((found) => found.slice(1)), null)
 })

@@ -8,7 +8,7 @@ import type { AccountPoolHead } from '../../serving/dex/account-pool.ts'
 import { createAccountPools } from '../../serving/dex/account-pools.ts'
 import type { Pool } from '../../serving/dex/pool.ts'
 import type { SolanaAccount } from '../../serving/dex/solana-node.ts'
-import { WHIRLPOOL } from '../../serving/dex/whirlpool-accounts.ts'
+import { WHIRLPOOL, WHIRLPOOL_LAYOUT } from '../../serving/dex/whirlpool-accounts.ts'
 import { addressFor } from '../support/builders/svm-block.ts'
 
 const [SOLD, BOUGHT, HUB] = ['sold', 'bought', 'hub'].map(addressFor) as [string, string, string]
@@ -62,6 +62,17 @@ const withPools = (heads: readonly AccountPoolHead[], answer: Answer) => {
       (await metrics.poolReadings.get()).values.map(({ labels, value }) => [labels.outcome, value]),
     )
   return { state, calls, held, read, outcomes }
+}
+
+/** The account of a pool at a tick. Layout: orca-so/whirlpools state/whirlpool.rs. */
+const whirlpoolAt = (tick: number): Buffer => {
+  const data = Buffer.alloc(WHIRLPOOL_LAYOUT.end)
+  data.write('3f95d10ce1806309', 'hex')
+  data.writeUInt16LE(64, WHIRLPOOL_LAYOUT.tickSpacing)
+  data.writeUInt16LE(64, WHIRLPOOL_LAYOUT.feeTier)
+  data.writeBigUInt64LE(1n, WHIRLPOOL_LAYOUT.sqrtPrice + 8)
+  data.writeInt32LE(tick, WHIRLPOOL_LAYOUT.tick)
+  return data
 }
 
 const DIRECT = [9, 8, 7, 6, 5].map((tvl) => headOf(`direct ${tvl}`, [SOLD, BOUGHT], tvl))
@@ -143,6 +154,18 @@ test('requests of one organization share a reading, and those of another have on
   await Promise.all([first, apart.read()])
   assert.equal(apart.calls.length, 2)
   assert.equal(state.orgId, 'first')
+})
+
+test('a pool that names other accounts at the second reading is neither quoted nor left out for longer', async () => {
+  let readings = 0
+  const { held, read, outcomes } = withPools(DIRECT.slice(0, 1), async (addresses) => {
+    const data = whirlpoolAt((readings++ === 0 ? 0 : 1) * 10_000)
+    return addresses.map(() => ({ owner: WHIRLPOOL, lamports: 1n, data }))
+  })
+  await read()
+  assert.equal(readings, 2)
+  assert.equal(held.size, 0)
+  assert.deepEqual(await outcomes(), { changed: 1 })
 })
 
 test('a pool whose account becomes that of another program between both readings is not quoted', async () => {

@@ -108,6 +108,25 @@ export const FAULTS = {
   PROVIDER_NOT_INITIALIZED: defineFault(50018, 503, 'No node is configured for this chain', {
     reference: 500,
   }),
+  JUPITER_API_UNAUTHORIZED: defineFault(
+    50013,
+    502,
+    'Jupiter does not take the key of this installation',
+    {
+      reference: 500,
+    },
+  ),
+  JUPITER_API_RATE_LIMIT: defineFault(50014, 503, 'Jupiter is asked too often', {
+    reference: 500,
+    retry: true,
+  }),
+  JUPITER_API_BAD_REQUEST: defineFault(50015, 502, 'Jupiter has no such route', { reference: 500 }),
+  JUPITER_API_ERROR: defineFault(50016, 502, 'Jupiter has given no usable answer', {
+    reference: 500,
+  }),
+  EXTERNAL_API_ERROR: defineFault(50029, 502, 'The aggregator has given no usable answer', {
+    reference: 500,
+  }),
   BUNDLE_PROCESSING_FAILED: defineFault(
     50031,
     502,

@@ -80,6 +80,8 @@ export interface ChainRow {
   /** Contract that logs every move of the native token in its own way (`LogTransfer`), fees apart. */
   readonly nativeTransferLogger?: string
   readonly wrappedNative: string
+  /** Router of KyberSwap's aggregator (MetaAggregationRouterV2), lower case; missing: not asked there. Source: docs.kyberswap.com, contract addresses. */
+  readonly kyberswapRouter?: string
   /** Name of the wrapped native token where its contract or mint says none. Its symbol is that of its quote asset. */
   readonly wrappedName: string
   readonly nodeQuirks?: NodeQuirks
@@ -143,6 +145,9 @@ const EVM_DEFAULTS = {
   nativeDecimals: 18,
   nativeAddress: '0x0000000000000000000000000000000000000000',
 } as const
+
+/** At the same address on most chains. */
+const KYBERSWAP_ROUTER = '0x6131b5fae19ea4f9d964eac0408e4408b66337b5'
 
 /** Chains by internal id. A chain is a row here; what it decodes is in `protocols.ts`. */
 export const CHAINS = {
@@ -208,6 +213,7 @@ export const CHAINS = {
     nativeDecimals: 18,
     nativeAddress: '0x0000000000000000000000000000000000000000',
     wrappedNative: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
+    kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped Ether',
     blockTimeMs: 12_000,
     burns: 'base-fee', // EIP-1559
@@ -267,6 +273,7 @@ export const CHAINS = {
     nativeSymbol: 'BNB',
     explorerUrl: 'https://bscscan.com',
     wrappedNative: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
+    kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped BNB',
     blockTimeMs: 450,
     burns: 'base-fee', // BEP-226: the base fee is 0
@@ -313,6 +320,7 @@ export const CHAINS = {
     nativeSymbol: 'ETH',
     explorerUrl: 'https://basescan.org',
     wrappedNative: '0x4200000000000000000000000000000000000006',
+    kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped Ether',
     blockTimeMs: 2_000,
     finalityDepth: 600,
@@ -354,6 +362,7 @@ export const CHAINS = {
     explorerUrl: 'https://polygonscan.com',
     nativeTransferLogger: '0x0000000000000000000000000000000000001010',
     wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
+    kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped POL',
     nodeQuirks: { stateSync: true },
     blockTimeMs: 1_500,
@@ -401,6 +410,7 @@ export const CHAINS = {
     nativeSymbol: 'ETH',
     explorerUrl: 'https://arbiscan.io',
     wrappedNative: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
+    kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped Ether',
     blockTimeMs: 250,
     finalityDepth: 4_800,
@@ -454,6 +464,7 @@ export const CHAINS = {
     // Ether was a token there until Bedrock. Source: OP Mainnet's predeploys, LegacyERC20ETH.
     otherNativeAddresses: ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0000'],
     wrappedNative: '0x4200000000000000000000000000000000000006',
+    kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped Ether',
     blockTimeMs: 2_000,
     finalityDepth: 600,
@@ -499,6 +510,7 @@ export const CHAINS = {
     nativeSymbol: 'AVAX',
     explorerUrl: 'https://snowtrace.io',
     wrappedNative: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7',
+    kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped AVAX',
     blockTimeMs: 1_500,
     burns: 'fee', // ava-labs/coreth: fees go to the blackhole address

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { DEFAULT_CHAINS } from '../../schemas/chains.ts'
 import { FEED_NAMES } from '../../schemas/feeds.ts'
+import { AGGREGATOR_SETTINGS } from './aggregator-settings.ts'
 import { FLASHBLOCKS_SETTINGS } from './flashblocks-settings.ts'
 import { PAYMENT_SETTINGS } from './payment-settings.ts'
 import type { SecretUrl } from './secret.ts'
@@ -249,6 +250,7 @@ export const Settings = Type.Object({
     ),
   ),
   ...FLASHBLOCKS_SETTINGS,
+  ...AGGREGATOR_SETTINGS,
   rpcConcurrency: Type.Integer({
     minimum: 1,
     maximum: 256,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { closedObject, decimalOrNull, namedObject } from './common.ts'
+import { closedObject, decimalOrNull, namedObject, nullable } from './common.ts'
 
 /** Words that are checked by the handler, which has an error code for each way in which they are wrong. */
 export const word = (description: string, maxLength: number, examples: readonly string[]) =>
@@ -265,8 +265,14 @@ const BUILT_SWAP = {
     outAmount: Type.String({ description: 'Base units' }),
     minOutAmount: Type.String({ description: 'What the slippage leaves, base units' }),
     maxInAmount: Type.String({ description: 'What the slippage allows, base units' }),
-    priceImpact: Type.String({ description: 'Percent, fees apart' }),
-    feeAmount: Type.String({ description: 'Fees of the pools in base units of the input' }),
+    priceImpact: nullable(
+      Type.String({ description: 'Percent, fees apart; null: an aggregator that does not say' }),
+    ),
+    feeAmount: nullable(
+      Type.String({
+        description: 'Fees of the pools in base units of the input; null: of an aggregator',
+      }),
+    ),
     route: Type.Array(Type.String(), {
       description: 'Symbols of the tokens; addresses if unknown',
     }),

@@ -63,6 +63,36 @@ export const readSignedSolanaTransaction = async (
   }
 }
 
+/** What a transaction that is still to be signed says of its signers and its lifetime. */
+interface UnsignedSolanaTransaction {
+  /** The first pays the fee. */
+  readonly signers: readonly string[]
+  /** A signature is there already. */
+  readonly isSigned: boolean
+  readonly blockhash: string | undefined
+}
+
+/** Reads a transaction, legacy or version 0, in base 64; undefined: it is none, or too large for a packet. */
+export const readUnsignedSolanaTransaction = async (
+  text: string,
+): Promise<UnsignedSolanaTransaction | undefined> => {
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.length === 0 || bytes.length > MAX_TRANSACTION_BYTES) return undefined
+  if (bytes.toString('base64') !== text) return undefined
+  try {
+    const { transaction, message } = decode(bytes)
+    const lifetime = await getTransactionLifetimeConstraintFromCompiledTransactionMessage(message)
+    const signatures = Object.values(transaction.signatures)
+    return {
+      signers: Object.keys(transaction.signatures),
+      isSigned: signatures.some((signature) => signature?.some((byte) => byte !== 0)),
+      blockhash: 'blockhash' in lifetime ? lifetime.blockhash : undefined,
+    }
+  } catch {
+    return undefined
+  }
+}
+
 const decode = (bytes: Buffer) => {
   try {
     const transaction = getTransactionDecoder().decode(bytes)

@@ -2,6 +2,8 @@ import { type Static, Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
 import { SwapRouteInput, SwapRouteResponse } from '../../schemas/api/swap.ts'
+import type { Jupiter } from '../dex/aggregators/jupiter.ts'
+import type { Kyberswap } from '../dex/aggregators/kyberswap.ts'
 import { parseSwapAmount, resolveAmount } from '../dex/balance-share.ts'
 import { type ChainMarket, isNativeToken, requireFreshPools } from '../dex/chain-market.ts'
 import type { EvmAccountReader } from '../dex/evm-account.ts'
@@ -21,6 +23,14 @@ import { parseVenue } from '../dex/venue-words.ts'
 import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
 import { createLimitedReader } from '../queries/query-limiter.ts'
 import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
+import {
+  type Aggregators,
+  aggregatedInfo,
+  aggregatorOf,
+  jupiterSwap,
+  kyberswapSwap,
+  requireKyberswapTerms,
+} from './aggregated-route.ts'
 import { parseWalletAddress } from './chain-parameters.ts'
 import { type QuoteRouteDeps, readSwapTokens, requestedMarket } from './dex-swaps.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
@@ -33,6 +43,7 @@ export interface SwapRouteDeps extends QuoteRouteDeps {
   /** Reads of a chain's nodes, by its internal id; missing where none is configured. */
   readonly accounts: ReadonlyMap<string, EvmAccountReader>
   readonly solana: ReadonlyMap<string, SolanaReader>
+  readonly aggregators: Aggregators
   /** Symbols by token; unknown ones are missing. */
   readonly symbols: (
     chain: string,
@@ -77,6 +88,9 @@ export const swapRoutes =
         const market = requestedMarket(deps, params.chain)
         if (market.chain.vm === 'svm') return solanaRoute(deps, market, { body, search }, startedMs)
         const requested = readOrder(market, body, startedMs)
+        const kyberswap = aggregatorOf('kyberswap', { ...deps, ...market, dex: body.dex })
+        if (kyberswap)
+          return kyberswapRoute(deps, market, { body, kyberswap, requested }, startedMs)
         const block = await requireFreshPools(market, deps.freshness, startedMs)
         const reader = deps.accounts.get(market.chain.id)
         const order = await withEvmAmount(reader, requested, market.pools.graph(startedMs))
@@ -194,8 +208,10 @@ const solanaRoute = async (
 ) => {
   const slippage = String(body.slippage ?? DEFAULT_SLIPPAGE)
   const requested = readSolanaOrder(market, body, { nowMs: startedMs, slippage })
-  const block = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
+  const jupiter = aggregatorOf('jupiter', { ...deps, ...market, dex: body.dex })
+  if (jupiter) return jupiterRoute(deps, market, { body, jupiter, requested }, startedMs)
+  const block = await requireFreshPools(market, deps.freshness, startedMs)
   await deps.accountPools.get(market.chain.id)?.readBetween(requested.request, requested.wanted)
   const scopeNow = () => ({ graph: market.pools.graph(deps.nowMs()), hubs: market.hubs })
   const order = await withSolanaAmount(reader, requested, scopeNow().graph)
@@ -221,6 +237,58 @@ const solanaRoute = async (
     args: { ...body },
     routeInfo: await routeInfo(deps, market, { quote, block, simulated: true }),
     elapsedTime: Math.round(deps.nowMs() - startedMs),
+  }
+}
+
+const jupiterRoute = async (
+  { nowMs, solana, symbols }: SwapRouteDeps,
+  { chain, pools }: ChainMarket,
+  asked: {
+    readonly body: Static<typeof SwapRouteInput>
+    readonly jupiter: Jupiter
+    readonly requested: ReturnType<typeof readSolanaOrder>
+  },
+  startedMs: number,
+) => {
+  const reader = solana.get(chain.id)
+  const order = await withSolanaAmount(reader, asked.requested, pools.graph(nowMs()))
+  const { quote, slot, ...swap } = await jupiterSwap(asked.jupiter, reader, order)
+  const seen = { block: slot, simulated: true }
+  const named = (tokens: readonly string[]) => symbols(chain.id, tokens)
+  return {
+    serializedTx: swap.transaction,
+    recentBlockhash: swap.blockhash,
+    lastValidBlockHeight: swap.lastValidBlockHeight,
+    args: { ...asked.body },
+    routeInfo: await aggregatedInfo(named, quote, order.request, seen),
+    elapsedTime: Math.round(nowMs() - startedMs),
+  }
+}
+
+const kyberswapRoute = async (
+  { nowMs, accounts, symbols, freshness }: SwapRouteDeps,
+  market: ChainMarket,
+  asked: {
+    readonly body: Static<typeof SwapRouteInput>
+    readonly kyberswap: Kyberswap
+    readonly requested: ReturnType<typeof readOrder>
+  },
+  startedMs: number,
+) => {
+  const { chain, pools } = market
+  const { body, kyberswap, requested } = asked
+  const reader = accounts.get(chain.id)
+  const order = await withEvmAmount(reader, requested, pools.graph(nowMs()))
+  requireKyberswapTerms(body, order)
+  const { quote, built } = await kyberswapSwap(kyberswap, reader, chain, order)
+  const fresh = await freshness.of(chain.id)
+  const seen = { block: fresh?.head ?? 0, simulated: built.simulated }
+  const named = (tokens: readonly string[]) => symbols(chain.id, tokens)
+  return {
+    ...transactionBody(built),
+    args: { ...body },
+    routeInfo: await aggregatedInfo(named, quote, order.request, seen),
+    elapsedTime: Math.round(nowMs() - startedMs),
   }
 }
 

@@ -65,6 +65,12 @@ const BUILD_FAULTS: readonly FaultName[] = [
   ...(['PROVIDER_NOT_INITIALIZED', 'CHAIN_CONNECTION_ERROR'] as const),
 ]
 
+/** What can go wrong with an aggregator elsewhere, where one is configured. */
+const AGGREGATOR_FAULTS: readonly FaultName[] = [
+  ...(['JUPITER_API_UNAUTHORIZED', 'JUPITER_API_RATE_LIMIT', 'JUPITER_API_BAD_REQUEST'] as const),
+  ...(['JUPITER_API_ERROR', 'EXTERNAL_API_ERROR'] as const),
+]
+
 /** Refusals of an unsigned transaction that makes a token. */
 const CREATION_FAULTS: readonly FaultName[] = [
   ...(['NOT_IMPLEMENTED', 'DEX_NOT_FOUND', 'INSUFFICIENT_BALANCE'] as const),
@@ -88,7 +94,7 @@ const PACKET_FAULTS: readonly FaultName[] = [
 /** What single operations have beyond that. */
 const FAULTS_BY_OPERATION: Readonly<Record<string, readonly FaultName[]>> = {
   'GET /dex/:chain/quote': SWAP_FAULTS,
-  'POST /dex/:chain/route': BUILD_FAULTS,
+  'POST /dex/:chain/route': [...BUILD_FAULTS, ...AGGREGATOR_FAULTS],
   'POST /dex/:chain/swap': [...BUILD_FAULTS, 'POOL_NOT_FOUND'],
   'POST /dex/:chain/create': CREATION_FAULTS,
   'POST /account/keys': ['CONFLICT', 'NOT_FOUND'],

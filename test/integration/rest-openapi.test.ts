@@ -54,7 +54,12 @@ const statusesOf = (name: string, scopes: readonly string[]): readonly string[] 
       501,
     ),
     ...has(name === 'POST /redpacket/:chain/claim', 410),
-    ...has(/POST .(ipfs.presign|redpacket.:chain.send|transaction.:chain.send)$/.test(name), 502),
+    ...has(
+      /POST .(ipfs.presign|redpacket.:chain.send|transaction.:chain.send|dex.:chain.route)$/.test(
+        name,
+      ),
+      502,
+    ),
   ]
     .toSorted((one, other) => one - other)
     .map(String)

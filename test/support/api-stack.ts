@@ -31,6 +31,7 @@ import {
 import { followSentTransactions } from '../../serving/dex/sent-transactions.ts'
 import { createSolanaReader } from '../../serving/dex/solana-node.ts'
 import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
+import type { Aggregators } from '../../serving/http/aggregated-route.ts'
 import type { ServerDeps } from '../../serving/http/deps.ts'
 import { createSymbolReader, swapRoutes } from '../../serving/http/dex-route.ts'
 import { quoteRoutes } from '../../serving/http/dex-swaps.ts'
@@ -93,6 +94,7 @@ export const startApi = async (
   given: {
     readonly warehouse?: Warehouse
     readonly overrides?: ConfigOverrides
+    readonly aggregators?: Aggregators
     readonly meter?: QuotaMeter
     /** Kept when the API stops; default: a new one that goes with it. */
     readonly folder?: string
@@ -220,6 +222,7 @@ export const startApi = async (
       nowMs: Date.now,
       log,
     }),
+    aggregators: given.aggregators ?? {},
     symbols: createSymbolReader(warehouse, metrics),
     hasPool: createPoolLookup(warehouse, metrics),
   }

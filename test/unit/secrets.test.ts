@@ -26,6 +26,9 @@ const GIVEN = {
   RPC_URLS: 'https://user:rpc-password-1@node.example/v2/abcdef0123456789abcdef',
   RPC_URLS_SOL: 'https://node.example/?api-key=sol-api-key-2,grpcs://stream-token-3@host.example',
   PROTECTED_RPC_URLS_SOL: 'https://engine.example/api?uuid=protected-key-19',
+  JUPITER_URL: 'https://jupiter.example/swap?key=jupiter-url-20',
+  JUPITER_API_KEY: 'jupiter-key-21',
+  KYBERSWAP_URL: 'https://kyber:kyberswap-pass-22@aggregator.example',
   CLICKHOUSE_URL: 'https://writer:p%40ss-clickhouse-4@store.example:8443',
   CLICKHOUSE_PASSWORD: 'clickhouse-secret-5',
   FLASHBLOCKS_URL_BASE: 'wss://flash.example/ws?key=flash-key-6',
@@ -50,7 +53,8 @@ const SECRETS = [
   ...['registry-secret-7', 'registry-secret-8', 'kafka-secret-9', 'pepper-secret-10'],
   ...['admin-secret-11', 'ops-secret-12', 'facilitator-secret-13', '14'.repeat(32)],
   ...['0123456789abcdef15', 'upload-secret-16', 'solana-fee-key-17'],
-  ...['0123456789abcdef18', 'protected-key-19'],
+  ...['0123456789abcdef18', 'protected-key-19', 'jupiter-url-20', 'jupiter-key-21'],
+  'kyberswap-pass-22',
 ]
 
 test('every secret setting is covered by this test', () => {

@@ -61,6 +61,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js': /^serving\/realtime\/uws-server\.ts$/,
   'rate-limiter-flexible': /^(serving\/|core\/rpc\/rate-limit\.ts$)/,
   'lru-cache': /^(core|ingestors|processors|serving)\//,
+  cockatiel: /^serving\/dex\/aggregators\/aggregator-client\.ts$/,
   'p-limit': /^(core|ingestors|processors|serving|cli)\//,
   piscina: /^core\/runtime\/thread-pool\.ts$/,
   'fossil-delta': /^serving\/realtime\/delta\.ts$/,

@@ -1,0 +1,128 @@
+import {
+  BrokenCircuitError,
+  BulkheadRejectedError,
+  bulkhead,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  handleType,
+  wrap,
+} from 'cockatiel'
+import { Fault, type FaultName } from '../../../core/errors.ts'
+import {
+  addressRules,
+  type OutboundClient,
+  openOutboundClient,
+} from '../../../core/http/guarded-client.ts'
+import { isJsonObject, parseJson } from '../../../core/json.ts'
+
+/** Which errors the failures of an aggregator are for callers. */
+export interface AggregatorFaults {
+  readonly unauthorized: FaultName
+  readonly rateLimit: FaultName
+  readonly badRequest: FaultName
+  readonly other: FaultName
+}
+
+/** Where an aggregator is, and what it is sent with each call. */
+export interface AggregatorAddress {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly faults: AggregatorFaults
+}
+
+/** Calls of an aggregator's HTTP interface. */
+export interface AggregatorClient {
+  /** The object that it answers. Throws the `Fault` of each way to fail; none of them tells the address or the key. */
+  ask(path: string, body?: object): Promise<Readonly<Record<string, unknown>>>
+  /** The fault of an answer that cannot be used. */
+  invalid(reason: string): Fault
+  close(): Promise<void>
+}
+
+/** Longest time of a call, and largest answer. */
+const [TIMEOUT_MS, MAX_ANSWER_BYTES] = [2_000, 1_048_576]
+/** Outages in a row after which no call is made, and how long. */
+const [MAX_FAILURES, CLOSED_MS] = [5, 10_000]
+/** Calls at the same time, and calls that wait. */
+const [MAX_RUNNING, MAX_WAITING] = [16, 64]
+/** The operator names the address: it may be anywhere. */
+const ANYWHERE = ['0.0.0.0/0', '::/0']
+
+/** The aggregator did not answer, or has an error of its own: these count until it is not asked any more. */
+class AggregatorOutage extends Error {}
+
+interface Answer {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>> | undefined
+}
+
+const exchange = async (
+  client: OutboundClient,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: object | undefined,
+): Promise<Answer> => {
+  const common = { timeoutMs: TIMEOUT_MS, mostBytes: MAX_ANSWER_BYTES }
+  const asked =
+    body === undefined
+      ? client.exchange(url, { method: 'GET', headers, ...common })
+      : client.exchange(url, {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+          ...common,
+        })
+  const { status, start, broken } = await asked.catch((cause: unknown) => {
+    throw new AggregatorOutage('no answer', { cause })
+  })
+  if (broken !== undefined) throw new AggregatorOutage('no whole answer', { cause: broken })
+  if (status >= 500) throw new AggregatorOutage(`status ${status}`)
+  return { status, body: objectIn(start) }
+}
+
+const objectIn = (bytes: Buffer): Answer['body'] => {
+  try {
+    const answer = parseJson(bytes.toString('utf8'))
+    return isJsonObject(answer) ? answer : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Opens calls to an aggregator. After five outages in a row it is not asked for ten seconds. */
+export const openAggregatorClient = ({
+  url,
+  headers,
+  faults,
+}: AggregatorAddress): AggregatorClient => {
+  const client = openOutboundClient({ rules: addressRules(ANYWHERE), plainHttp: 'listed' })
+  const base = url.replace(/\/+$/, '')
+  const breaker = circuitBreaker(handleType(AggregatorOutage), {
+    halfOpenAfter: CLOSED_MS,
+    breaker: new ConsecutiveBreaker(MAX_FAILURES),
+  })
+  const policy = wrap(bulkhead(MAX_RUNNING, MAX_WAITING), breaker)
+  const faultOf = (name: FaultName, reason: string): Fault => new Fault(name, undefined, { reason })
+  const withoutAnswer = (error: unknown): Fault => {
+    if (error instanceof BulkheadRejectedError) return new Fault('SERVER_BUSY')
+    if (error instanceof BrokenCircuitError) return faultOf(faults.other, 'not asked after outages')
+    if (error instanceof AggregatorOutage) return faultOf(faults.other, 'no answer')
+    throw error
+  }
+  return {
+    invalid: (reason) => faultOf(faults.other, reason),
+    ask: async (path, body) => {
+      const { status, body: answer } = await policy
+        .execute(() => exchange(client, base + path, headers, body))
+        .catch((error: unknown) => {
+          throw withoutAnswer(error)
+        })
+      if (status === 401 || status === 403) throw faultOf(faults.unauthorized, 'unauthorized')
+      if (status === 429) throw faultOf(faults.rateLimit, 'rate limit')
+      if (status >= 400) throw faultOf(faults.badRequest, `status ${status}`)
+      if (status !== 200 || answer === undefined) throw faultOf(faults.other, 'unexpected answer')
+      return answer
+    },
+    close: () => client.close(),
+  }
+}

@@ -1,0 +1,159 @@
+import { formatDecimal } from '../../../core/amounts.ts'
+import { Fault } from '../../../core/errors.ts'
+import type { QuotedHop } from '../quote.ts'
+import { maxAmountIn, minAmountOut } from '../route.ts'
+import type { SwapRequest } from '../search.ts'
+import { readUnsignedSolanaTransaction } from '../solana-signed-transaction.ts'
+import { type AggregatedQuote, fieldReader } from './aggregated-quote.ts'
+import { type AggregatorClient, openAggregatorClient } from './aggregator-client.ts'
+
+/** What is asked of Jupiter. */
+export interface JupiterOrder {
+  readonly request: SwapRequest
+  readonly slippageBps: number
+  readonly owner: string
+  /** Lamports for the whole transaction, and to one of Jito's tip accounts; it takes one of both. */
+  readonly priorityFee: bigint
+  readonly tip: bigint
+}
+
+/** An unsigned transaction of Jupiter and what it is to do. */
+export interface JupiterSwap {
+  readonly quote: AggregatedQuote
+  /** Base 64. */
+  readonly transaction: string
+  readonly blockhash: string
+  readonly lastValidBlockHeight: number
+  readonly slot: number
+}
+
+/** Routes of Jupiter's swap API. Source: dev.jup.ag, swap API v1. */
+export interface Jupiter {
+  /**
+   * Throws `Fault` JUPITER_API_UNAUTHORIZED, JUPITER_API_RATE_LIMIT, JUPITER_API_BAD_REQUEST where it has no such route, JUPITER_API_ERROR for
+   * an answer that is not what was asked for, FEE_PARAMETER_ERROR, PRICE_IMPACT_TOO_HIGH.
+   */
+  swap(order: JupiterOrder): Promise<JupiterSwap>
+  close(): Promise<void>
+}
+
+const MAX_IMPACT_PERCENT = 15
+
+/** Opens Jupiter's swap API at an address. */
+export const openJupiter = (url: string, key: string): Jupiter => {
+  const client = openAggregatorClient({
+    url,
+    headers: key === '' ? {} : { 'x-api-key': key },
+    faults: {
+      unauthorized: 'JUPITER_API_UNAUTHORIZED',
+      rateLimit: 'JUPITER_API_RATE_LIMIT',
+      badRequest: 'JUPITER_API_BAD_REQUEST',
+      other: 'JUPITER_API_ERROR',
+    },
+  })
+  return { swap: (order) => swapOver(client, order), close: () => client.close() }
+}
+
+const swapOver = async (client: AggregatorClient, order: JupiterOrder): Promise<JupiterSwap> => {
+  const { request, slippageBps, owner, priorityFee, tip } = order
+  if (priorityFee > 0n && tip > 0n) {
+    const message = 'Jupiter takes a priority fee or a tip, not both'
+    throw new Fault('FEE_PARAMETER_ERROR', message, { parameter: 'tipFee' })
+  }
+  const asked = new URLSearchParams({
+    inputMint: request.tokenIn,
+    outputMint: request.tokenOut,
+    amount: request.amountRaw.toString(),
+    slippageBps: String(slippageBps),
+    swapMode: request.mode === 'exact_in' ? 'ExactIn' : 'ExactOut',
+  })
+  const quoteResponse = await client.ask(`/quote?${asked}`)
+  const quote = readQuote(client, order, quoteResponse)
+  const answer = await client.ask('/swap', {
+    quoteResponse,
+    userPublicKey: owner,
+    wrapAndUnwrapSol: true,
+    ...(tip > 0n && { prioritizationFeeLamports: { jitoTipLamports: Number(tip) } }),
+    ...(priorityFee > 0n && { prioritizationFeeLamports: Number(priorityFee) }),
+  })
+  const fields = fieldReader(client.invalid)
+  const height = fields.amount(answer.lastValidBlockHeight, 'lastValidBlockHeight')
+  const { swapTransaction } = answer
+  const blockhash = await blockhashOf(client, owner, swapTransaction)
+  return {
+    quote,
+    transaction: String(swapTransaction),
+    blockhash,
+    lastValidBlockHeight: Number(height),
+    slot: Number(fields.amount(quoteResponse.contextSlot, 'contextSlot')),
+  }
+}
+
+const readQuote = (
+  { invalid }: AggregatorClient,
+  { request, slippageBps }: JupiterOrder,
+  answer: Readonly<Record<string, unknown>>,
+): AggregatedQuote => {
+  const fields = fieldReader(invalid)
+  if (answer.inputMint !== request.tokenIn || answer.outputMint !== request.tokenOut)
+    throw invalid('the quote is of other tokens')
+  const inAmountRaw = fields.amount(answer.inAmount, 'inAmount')
+  const outAmountRaw = fields.amount(answer.outAmount, 'outAmount')
+  const limit = fields.amount(answer.otherAmountThreshold, 'otherAmountThreshold')
+  const isExactIn = request.mode === 'exact_in'
+  const isAsked = (isExactIn ? inAmountRaw : outAmountRaw) === request.amountRaw
+  const isWithin = isExactIn
+    ? limit >= minAmountOut(outAmountRaw, slippageBps) - 1n
+    : limit <= maxAmountIn(inAmountRaw, slippageBps) + 1n
+  if (!isAsked) throw invalid('the quote is of another amount')
+  if (!isWithin) throw invalid('the quote allows more slippage')
+  return {
+    inAmountRaw,
+    outAmountRaw,
+    minOutRaw: isExactIn ? limit : outAmountRaw,
+    maxInRaw: isExactIn ? inAmountRaw : limit,
+    priceImpact: impactOf(answer.priceImpactPct, slippageBps),
+    hops: fields.list(answer.routePlan, 'routePlan').map((step) => hopOf(fields, step)),
+  }
+}
+
+/** Jupiter tells the impact as a part of one. Throws `Fault` PRICE_IMPACT_TOO_HIGH as the own router. */
+const impactOf = (given: unknown, slippageBps: number): string | null => {
+  const percent = Math.max(0, Number(given) * 100)
+  if (given === undefined || given === null || !Number.isFinite(percent)) return null
+  const maximum = Math.max(MAX_IMPACT_PERCENT, slippageBps / 100)
+  const text = formatDecimal(Number(percent.toFixed(4)))
+  if (percent <= maximum) return text
+  const details = { price_impact: text, maximum: String(maximum) }
+  throw new Fault('PRICE_IMPACT_TOO_HIGH', undefined, details)
+}
+
+const hopOf = (fields: ReturnType<typeof fieldReader>, step: unknown): QuotedHop => {
+  const { swapInfo, percent } = fields.object(step, 'routePlan')
+  const info = fields.object(swapInfo, 'swapInfo')
+  return {
+    pool: fields.text(info.ammKey, 'ammKey'),
+    dex: fields.text(info.label ?? 'unknown', 'label'),
+    inputMint: fields.text(info.inputMint, 'inputMint'),
+    outputMint: fields.text(info.outputMint, 'outputMint'),
+    inAmount: fields.amount(info.inAmount, 'inAmount').toString(),
+    outAmount: fields.amount(info.outAmount, 'outAmount').toString(),
+    shareBps: Math.min(10_000, Number(fields.amount(percent ?? 100, 'percent')) * 100),
+  }
+}
+
+/** Blockhash of a transaction that the owner alone pays and signs, and that is not signed. */
+const blockhashOf = async (
+  { invalid }: AggregatorClient,
+  owner: string,
+  text: unknown,
+): Promise<string> => {
+  const read = await readUnsignedSolanaTransaction(typeof text === 'string' ? text : '')
+  if (read === undefined) throw invalid('no transaction that a packet takes')
+  const { signers, isSigned, blockhash } = read
+  if (signers.length !== 1 || signers[0] !== owner)
+    throw invalid('the transaction has another signer')
+  if (isSigned) throw invalid('the transaction is signed')
+  if (blockhash === undefined) throw invalid('the transaction has a durable nonce')
+  return blockhash
+}

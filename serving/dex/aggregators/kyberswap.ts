@@ -1,0 +1,131 @@
+import { Fault } from '../../../core/errors.ts'
+import type { ChainRow } from '../../../schemas/chains.ts'
+import type { UnsignedTransaction } from '../evm-calls.ts'
+import type { QuotedHop } from '../quote.ts'
+import { minAmountOut } from '../route.ts'
+import { type AggregatedQuote, fieldReader } from './aggregated-quote.ts'
+import { type AggregatorClient, openAggregatorClient } from './aggregator-client.ts'
+
+/** What is asked of KyberSwap: a swap that sells an exact amount. */
+export interface KyberswapOrder {
+  /** Its chains have the same names in its paths as in those of this interface. */
+  readonly chain: Pick<ChainRow, 'apiName' | 'kyberswapRouter'>
+  /** null: the native token. */
+  readonly tokenIn: string | null
+  readonly tokenOut: string | null
+  readonly amountRaw: bigint
+  readonly slippageBps: number
+  readonly owner: string
+  readonly recipient: string
+  /** Unix seconds. */
+  readonly deadline: number
+}
+
+/** A call of KyberSwap's router and what it is to do. */
+export interface KyberswapSwap {
+  readonly quote: AggregatedQuote
+  readonly router: string
+  readonly data: UnsignedTransaction['data']
+  readonly valueRaw: bigint
+}
+
+/** Routes of KyberSwap's aggregator API. Source: docs.kyberswap.com, Aggregator API v1. */
+export interface Kyberswap {
+  /** Throws `Fault` EXTERNAL_API_ERROR with the reason. */
+  swap(order: KyberswapOrder): Promise<KyberswapSwap>
+  close(): Promise<void>
+}
+
+/** How it names native tokens. */
+const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
+/** Longest call of its router, bytes. */
+const MAX_DATA_BYTES = 65_536
+
+/** Opens KyberSwap's aggregator API at an address. */
+export const openKyberswap = (url: string, clientId: string): Kyberswap => {
+  const client = openAggregatorClient({
+    url,
+    headers: clientId === '' ? {} : { 'x-client-id': clientId },
+    faults: {
+      unauthorized: 'EXTERNAL_API_ERROR',
+      rateLimit: 'EXTERNAL_API_ERROR',
+      badRequest: 'EXTERNAL_API_ERROR',
+      other: 'EXTERNAL_API_ERROR',
+    },
+  })
+  return { swap: (order) => swapOver(client, order), close: () => client.close() }
+}
+
+const swapOver = async (
+  client: AggregatorClient,
+  order: KyberswapOrder,
+): Promise<KyberswapSwap> => {
+  const { chain, tokenIn, tokenOut, amountRaw, slippageBps, owner, recipient, deadline } = order
+  const { invalid } = client
+  const fields = fieldReader(invalid)
+  const { apiName: word, kyberswapRouter: router } = chain
+  if (router === undefined) throw new Fault('DEX_NOT_SUPPORTED')
+  const tokens = { tokenIn: tokenIn ?? NATIVE, tokenOut: tokenOut ?? NATIVE }
+  const asked = new URLSearchParams({ ...tokens, amountIn: amountRaw.toString() })
+  const routes = await client.ask(`/${word}/api/v1/routes?${asked}`)
+  const { routeSummary, routerAddress } = fields.object(routes.data, 'data')
+  const summary = fields.object(routeSummary, 'routeSummary')
+  const quotedRaw = fields.amount(summary.amountOut, 'amountOut')
+  if (fields.amount(summary.amountIn, 'amountIn') !== amountRaw)
+    throw invalid('the route is of another amount')
+  const body = { routeSummary, sender: owner, recipient, slippageTolerance: slippageBps, deadline }
+  const built = fields.object((await client.ask(`/${word}/api/v1/route/build`, body)).data, 'data')
+  const routers = [routerAddress, built.routerAddress].map((each) => String(each).toLowerCase())
+  if (routers.some((each) => each !== router)) throw invalid('the router is not the known one')
+  const outAmountRaw = fields.amount(built.amountOut, 'amountOut')
+  const least = minAmountOut(quotedRaw, slippageBps)
+  if (outAmountRaw < least) throw invalid('the price has moved')
+  const valueRaw = tokenIn === null ? amountRaw : 0n
+  if (fields.amount(built.transactionValue ?? valueRaw.toString(), 'transactionValue') !== valueRaw)
+    throw invalid('the call pays another amount')
+  return {
+    quote: {
+      inAmountRaw: amountRaw,
+      outAmountRaw,
+      minOutRaw: [least, minAmountOut(outAmountRaw, slippageBps)].reduce(smaller),
+      maxInRaw: amountRaw,
+      priceImpact: null,
+      hops: hopsOf(client, summary.route, amountRaw),
+    },
+    router,
+    data: callData(built.data, invalid),
+    valueRaw,
+  }
+}
+
+const smaller = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+
+const callData = (
+  value: unknown,
+  invalid: AggregatorClient['invalid'],
+): UnsignedTransaction['data'] => {
+  const isData = typeof value === 'string' && /^0x(?:[0-9a-fA-F]{2})+$/.test(value)
+  if (isData && value.length <= 2 * MAX_DATA_BYTES) return value as UnsignedTransaction['data']
+  throw invalid('the call has no data')
+}
+
+const hopsOf = (
+  { invalid }: AggregatorClient,
+  route: unknown,
+  amountRaw: bigint,
+): readonly QuotedHop[] => {
+  const fields = fieldReader(invalid)
+  return fields.list(route, 'route').flatMap((path) => {
+    const steps = fields.list(path, 'path').map((step) => fields.object(step, 'step'))
+    const shareRaw = fields.amount(steps[0]?.swapAmount, 'swapAmount')
+    return steps.map((step) => ({
+      pool: fields.text(step.pool, 'pool'),
+      dex: fields.text(step.exchange, 'exchange'),
+      inputMint: fields.text(step.tokenIn, 'tokenIn').toLowerCase(),
+      outputMint: fields.text(step.tokenOut, 'tokenOut').toLowerCase(),
+      inAmount: fields.amount(step.swapAmount, 'swapAmount').toString(),
+      outAmount: fields.amount(step.amountOut, 'amountOut').toString(),
+      shareBps: Math.min(10_000, Number((shareRaw * 10_000n) / amountRaw)),
+    }))
+  })
+}

@@ -1,0 +1,133 @@
+import type { Static } from 'typebox'
+import { Fault } from '../../core/errors.ts'
+import type { SwapRouteInput } from '../../schemas/api/swap.ts'
+import type { AggregatedQuote } from '../dex/aggregators/aggregated-quote.ts'
+import type { Jupiter } from '../dex/aggregators/jupiter.ts'
+import type { Kyberswap } from '../dex/aggregators/kyberswap.ts'
+import type { ChainMarket } from '../dex/chain-market.ts'
+import type { EvmAccountReader } from '../dex/evm-account.ts'
+import { approveData } from '../dex/evm-calls.ts'
+import { type BuiltSwap, type SwapOrder, unsignedCall } from '../dex/evm-swap.ts'
+import type { SwapRequest } from '../dex/search.ts'
+import type { SolanaReader } from '../dex/solana-node.ts'
+import { requireBalance } from '../dex/swap-terms.ts'
+
+/** Aggregators elsewhere, where they are configured. */
+export interface Aggregators {
+  readonly jupiter?: Jupiter
+  readonly kyberswap?: Kyberswap
+}
+
+/** Gas of a swap of an aggregator that cannot be run yet, because its approval is missing. */
+const DEFAULT_GAS = 600_000n
+
+/** The aggregator that a request is for; undefined: the own router answers it. */
+export const aggregatorOf = <Name extends keyof Aggregators>(
+  name: Name,
+  {
+    aggregators,
+    chain,
+    dex,
+  }: { aggregators: Aggregators; chain: ChainMarket['chain']; dex: string },
+): Aggregators[Name] | undefined => {
+  const isServed = name === 'jupiter' ? chain.vm === 'svm' : chain.kyberswapRouter !== undefined
+  return dex === name && isServed ? aggregators[name] : undefined
+}
+
+/** What a route of an aggregator comes to, as answers have it: its symbols are read from `symbols`. */
+export const aggregatedInfo = async (
+  symbols: (tokens: readonly string[]) => Promise<ReadonlyMap<string, string>>,
+  quote: AggregatedQuote,
+  request: Pick<SwapRequest, 'tokenIn' | 'tokenOut'>,
+  seen: { readonly block: number; readonly simulated: boolean },
+) => {
+  const tokens = [...new Set([request.tokenIn, request.tokenOut])]
+  const known = await symbols(tokens)
+  return {
+    inAmount: quote.inAmountRaw.toString(),
+    outAmount: quote.outAmountRaw.toString(),
+    minOutAmount: quote.minOutRaw.toString(),
+    maxInAmount: quote.maxInRaw.toString(),
+    priceImpact: quote.priceImpact,
+    feeAmount: null,
+    hops: [...quote.hops],
+    route: tokens.map((token) => known.get(token) ?? token),
+    block: seen.block,
+    simulated: seen.simulated,
+  }
+}
+
+/** The transaction of Jupiter's route, run at a node. Throws as `Jupiter.swap`, `SolanaReader.run`, and NOT_IMPLEMENTED for another recipient. */
+export const jupiterSwap = async (
+  jupiter: Jupiter,
+  reader: SolanaReader | undefined,
+  order: Parameters<Jupiter['swap']>[0] & { readonly recipient: string },
+) => {
+  if (order.recipient !== order.owner) {
+    const reason = 'a route of Jupiter pays the signer'
+    throw new Fault('NOT_IMPLEMENTED', undefined, { parameter: 'recipientAddress', reason })
+  }
+  if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+  const swap = await jupiter.swap(order)
+  await reader.run(swap.transaction)
+  return swap
+}
+
+/** What a swap over KyberSwap is made with. */
+interface KyberswapTerms extends Pick<SwapOrder, 'chainId' | 'fees' | 'gas' | 'owner'> {
+  readonly request: SwapRequest
+  readonly slippageBps: number
+  readonly recipient: string
+  readonly deadline: number
+  readonly sellsNativeToken: boolean
+  readonly buysNativeToken: boolean
+}
+
+/** Throws `Fault` where a request has what KyberSwap's route does not take: an exact output, a permit, a router. */
+export const requireKyberswapTerms = (
+  body: Static<typeof SwapRouteInput>,
+  { request }: Pick<KyberswapTerms, 'request'>,
+): void => {
+  if (request.mode === 'exact_out') {
+    const details = { parameter: 'swapMode', allowed_values: ['ExactIn'] }
+    throw new Fault('UNSUPPORTED_SWAP_MODE', 'KyberSwap sells exact amounts only', details)
+  }
+  const given = (['permit', 'permitData', 'router'] as const).find(
+    (name) => body[name] !== undefined,
+  )
+  if (given === undefined) return
+  const reason = 'a route of KyberSwap takes an approval'
+  throw new Fault('NOT_IMPLEMENTED', undefined, { parameter: given, reason })
+}
+
+/** The unsigned transaction of KyberSwap's route, run where its approval is there. Throws as `Kyberswap.swap`, `unsignedCall`, INSUFFICIENT_BALANCE. */
+export const kyberswapSwap = async (
+  kyberswap: Kyberswap,
+  reader: EvmAccountReader | undefined,
+  chain: ChainMarket['chain'],
+  order: KyberswapTerms,
+): Promise<{ readonly quote: AggregatedQuote; readonly built: BuiltSwap }> => {
+  if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+  const { request, owner, sellsNativeToken, buysNativeToken } = order
+  const { amountRaw, tokenIn, tokenOut } = request
+  const { quote, router, data, valueRaw } = await kyberswap.swap({
+    ...order,
+    chain,
+    amountRaw,
+    tokenIn: sellsNativeToken ? null : tokenIn,
+    tokenOut: buysNativeToken ? null : tokenOut,
+  })
+  const account = await reader.account(owner, sellsNativeToken ? null : tokenIn, router)
+  requireBalance(account.balanceRaw, amountRaw)
+  const isAllowed = sellsNativeToken || account.allowanceRaw >= amountRaw
+  const built = await unsignedCall(reader, order, {
+    to: router,
+    data,
+    valueRaw,
+    nonce: account.nonce,
+    isRunnable: isAllowed,
+    defaultGas: DEFAULT_GAS,
+  })
+  const approval = { token: tokenIn, spender: router, data: approveData(router, amountRaw) }
+  return { quote, built: { ...built, approval: isAllowed ? null : approval } }
+}

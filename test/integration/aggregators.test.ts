@@ -282,7 +282,8 @@ test('a route of KyberSwap is a call of its router, with an approval where that 
   )
 
   await anvil.client.writeContract({
-    ...{ address: token as `0x${string}`, abi: parseAbi(['function transfer(address,uint256)']) },
+    address: token as `0x${string}`,
+    abi: parseAbi(['function transfer(address,uint256)']),
     functionName: 'transfer',
     args: [owner, parseEther('2')],
   })

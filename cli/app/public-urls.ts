@@ -45,8 +45,8 @@ export const publicUrls = (
   const s = tlsCertFile === '' ? '' : 's'
   const own = (scheme: string, at: number): string => `${scheme}${s}://${toUrlHost(host)}:${at}`
   const baseUrl = withoutTrailingSlash(publicUrl || own('http', port))
-  const behindProxy = publicUrl === '' ? '' : withoutTrailingSlash(publicUrl).replace(/^http/, 'ws')
-  const streams = publicStreamsUrl || behindProxy || own('ws', streamsPort)
+  const streams =
+    publicStreamsUrl || streamsBeside(config, port, streamsPort) || own('ws', streamsPort)
   return {
     baseUrl,
     graphqlUrl: `${baseUrl}/graphql`,
@@ -54,6 +54,24 @@ export const publicUrls = (
     subscriptionsUrl: `${withoutTrailingSlash(streams)}/graphql`,
     authUrl: withoutTrailingSlash(authUrl || baseUrl),
   }
+}
+
+/**
+ * Where the streams are by the public URL: under it when a proxy answers there, on the port of their own when it names the listener of
+ * REST itself, which has no streams. Empty without a public URL.
+ */
+const streamsBeside = (
+  { publicUrl, tlsCertFile }: PublicUrlConfig,
+  port: number,
+  streamsPort: number,
+): string => {
+  if (publicUrl === '') return ''
+  const { protocol, hostname, port: named } = new URL(publicUrl)
+  const isTls = protocol === 'https:'
+  const isListener = isTls === (tlsCertFile !== '') && Number(named || (isTls ? 443 : 80)) === port
+  return isListener
+    ? `${isTls ? 'wss' : 'ws'}://${hostname}:${streamsPort}`
+    : withoutTrailingSlash(publicUrl).replace(/^http/, 'ws')
 }
 
 const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '')

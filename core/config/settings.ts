@@ -77,7 +77,8 @@ export const Settings = Type.Object({
   publicStreamsUrl: Type.String({
     pattern: '^$|^wss?://[^?#@]+$',
     default: '',
-    description: 'Public URL of the streams; empty = derived from PUBLIC_URL',
+    description:
+      'Public URL of the streams; empty = PUBLIC_URL, which a proxy answers, or the port behind it where PUBLIC_URL names PORT itself',
   }),
   trustedProxies: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+/\\d{1,3}$' }), {
     default: [],

@@ -84,6 +84,16 @@ test('public URLs are the configured ones, or else those of the listeners', () =
     subscriptionsUrl: 'wss://api.example.com/graphql',
     authUrl: 'https://api.example.com',
   })
+  // The listener of REST itself: its port has no streams, and no proxy hands them on.
+  for (const [PUBLIC_URL, wsUrl] of [
+    ['http://localhost', 'ws://localhost:81/connection/websocket'],
+    ['http://[::1]:80/', 'ws://[::1]:81/connection/websocket'],
+    ['http://api.test:9000', 'ws://api.test:9000/connection/websocket'],
+    ['https://api.test:80/sub', 'wss://api.test:80/sub/connection/websocket'],
+  ] as const)
+    assert.equal(place({ PUBLIC_URL }).wsUrl, wsUrl)
+  const tls = { TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k', PUBLIC_URL: 'https://api.test:80' }
+  assert.equal(place(tls).subscriptionsUrl, 'wss://api.test:81/graphql')
   const apart = { PUBLIC_URL: 'https://a.test', PUBLIC_STREAMS_URL: 'wss://s.test' }
   assert.equal(place(apart).wsUrl, 'wss://s.test/connection/websocket')
   assert.equal(place({ ...apart, AUTH_URL: 'https://auth.test/' }).authUrl, 'https://auth.test')

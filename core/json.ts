@@ -21,6 +21,8 @@ const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
+const COLON = 0x3a
+const COMMA = 0x2c
 
 /** Index behind the string that starts at `start`, or the end of the text. */
 const skipString = (text: string, start: number): number => {
@@ -45,6 +47,30 @@ export const isWithinDepth = (text: string, maxDepth = MAX_JSON_DEPTH): boolean 
     } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth--
   }
   return true
+}
+
+/**
+ * Text of the value that an object's JSON text has under a name, as it stands there: numbers keep digits that a parsed number loses. The text
+ * must be valid JSON; undefined where the object has no such name, or spells it with escapes.
+ */
+export const memberText = (text: string, name: string): string | undefined => {
+  let [depth, start, key] = [0, -1, '']
+  let found: string | undefined
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    const isClose = code === CLOSE_BRACKET || code === CLOSE_BRACE
+    if (code === QUOTE_CODE) {
+      const end = skipString(text, at)
+      if (depth === 1 && start === -1) key = text.slice(at + 1, end - 1)
+      at = end - 1
+    } else if (depth === 1 && (isClose || code === COMMA)) {
+      if (start !== -1 && key === name) found = text.slice(start, at).trim()
+      start = -1
+    } else if (depth === 1 && start === -1 && code === COLON) start = at + 1
+    if (code === OPEN_BRACKET || code === OPEN_BRACE) depth++
+    if (isClose) depth--
+  }
+  return found
 }
 
 /**

@@ -1,13 +1,11 @@
 import { chainRow, type Vm } from '../../schemas/chains.ts'
 import { openAccountPools } from '../../serving/dex/account-pools.ts'
-import { openJupiter } from '../../serving/dex/aggregators/jupiter.ts'
-import { openKyberswap } from '../../serving/dex/aggregators/kyberswap.ts'
+import { openAggregators } from '../../serving/dex/aggregators/open-aggregators.ts'
 import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
 import { createEvmAccountReader } from '../../serving/dex/evm-account.ts'
 import { followPoolsWhenReadable } from '../../serving/dex/follow-pools.ts'
 import type { CallerNodes, NodeReads } from '../../serving/dex/node-turns.ts'
 import { createSolanaReader } from '../../serving/dex/solana-node.ts'
-import type { Aggregators } from '../../serving/http/aggregated-route.ts'
 import { createSymbolReader, swapRoutes } from '../../serving/http/dex-route.ts'
 import { quoteRoutes } from '../../serving/http/dex-swaps.ts'
 import { createPoolLookup, poolSwapRoutes } from '../../serving/http/pool-swap.ts'
@@ -31,6 +29,9 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
   const { chains, freshness, metrics, nowMs } = deps
   const log = deps.log.child({ role: 'serve' })
   const markets = startMarkets(deps, parts)
+  const aggregators = openAggregators(deps.config)
+  for (const [name, opened] of Object.entries(aggregators))
+    deps.lifecycle.add({ name, stop: () => opened.close() })
   const solana = openReaders(deps, 'svm', (rpc, id) =>
     createSolanaReader(rpc, deps.config.chainExtra[id]?.lookupTables),
   )
@@ -48,7 +49,7 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
       nowMs,
       log,
     }),
-    aggregators: openAggregators(deps),
+    aggregators,
     symbols: createSymbolReader(parts.warehouse, metrics),
     hasPool: createPoolLookup(parts.warehouse, metrics),
   }
@@ -56,20 +57,6 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
     ...[quoteRoutes(swaps), swapRoutes(swaps), poolSwapRoutes(swaps)],
     tokenCreationRoutes(swaps),
   ]
-}
-
-/** Aggregators elsewhere that the configuration names. */
-const openAggregators = ({ config, lifecycle }: SwapServiceDeps): Aggregators => {
-  const { jupiterUrl, jupiterApiKey, kyberswapUrl, kyberswapClientId } = config
-  const jupiter = jupiterUrl.isEmpty
-    ? undefined
-    : openJupiter(jupiterUrl.reveal(), jupiterApiKey.reveal())
-  const kyberswap = kyberswapUrl.isEmpty
-    ? undefined
-    : openKyberswap(kyberswapUrl.reveal(), kyberswapClientId)
-  for (const [name, opened] of Object.entries({ jupiter, kyberswap }))
-    if (opened) lifecycle.add({ name, stop: () => opened.close() })
-  return { ...(jupiter && { jupiter }), ...(kyberswap && { kyberswap }) }
 }
 
 /** States of the pools that swaps are quoted from, chain by chain. */

@@ -7,13 +7,16 @@ export type TrialReason =
   | 'price_moved'
   | 'reverted'
 
-/** Revert messages of routers and pools, by what they mean. Source: Uniswap/v2-core, v2-periphery, v3-core, v3-periphery, traderjoe-xyz/joe-v2. */
+/** Revert messages of routers and pools, by what they mean. Source: Uniswap/v2-core, v2-periphery, v3-core, v3-periphery, traderjoe-xyz/joe-v2, KyberSwap's router. */
 const REASON_BY_MESSAGE: readonly (readonly [message: RegExp, reason: TrialReason])[] = [
   [
     /INSUFFICIENT_OUTPUT|EXCESSIVE_INPUT|Too ?Little ?Received|Too ?Much ?Requested/i,
     'price_moved',
   ],
-  [/LBRouter__InsufficientAmountOut|MaxAmountInExceeded|OutOfLiquidity/, 'price_moved'],
+  [
+    /LBRouter__InsufficientAmountOut|MaxAmountInExceeded|OutOfLiquidity|Return amount is not enough/,
+    'price_moved',
+  ],
   [/: K$|\bIIA$/, 'transfer_fee'],
   [/TRANSFER_FROM_FAILED$|transferFrom failed$|\bSTF$/, 'sale_blocked'],
   [/: TRANSFER_FAILED$|\bTF$/, 'purchase_blocked'],

@@ -4,22 +4,18 @@ import type { SwapRouteInput } from '../../schemas/api/swap.ts'
 import type { AggregatedQuote } from '../dex/aggregators/aggregated-quote.ts'
 import type { Jupiter } from '../dex/aggregators/jupiter.ts'
 import type { Kyberswap } from '../dex/aggregators/kyberswap.ts'
+import type { Aggregators } from '../dex/aggregators/open-aggregators.ts'
+import { requireRouterTrial } from '../dex/aggregators/router-trial.ts'
 import type { ChainMarket } from '../dex/chain-market.ts'
 import type { EvmAccountReader } from '../dex/evm-account.ts'
 import { approveData } from '../dex/evm-calls.ts'
-import { type BuiltSwap, type SwapOrder, unsignedCall } from '../dex/evm-swap.ts'
+import { type BuiltSwap, type SwapOrder, unsignedCall, withGasMargin } from '../dex/evm-swap.ts'
 import type { SwapRequest } from '../dex/search.ts'
 import type { SolanaReader } from '../dex/solana-node.ts'
 import { requireBalance } from '../dex/swap-terms.ts'
 
-/** Aggregators elsewhere, where they are configured. */
-export interface Aggregators {
-  readonly jupiter?: Jupiter
-  readonly kyberswap?: Kyberswap
-}
-
-/** Gas of a swap of an aggregator that cannot be run yet, because its approval is missing. */
-const DEFAULT_GAS = 600_000n
+/** Least and most gas of a swap of an aggregator that cannot be run yet, because its approval is missing. */
+const [LEAST_GAS, MOST_GAS] = [600_000n, 10_000_000n]
 
 /** The aggregator that a request is for; undefined: the own router answers it. */
 export const aggregatorOf = <Name extends keyof Aggregators>(
@@ -100,7 +96,10 @@ export const requireKyberswapTerms = (
   throw new Fault('NOT_IMPLEMENTED', undefined, { parameter: given, reason })
 }
 
-/** The unsigned transaction of KyberSwap's route, run where its approval is there. Throws as `Kyberswap.swap`, `unsignedCall`, INSUFFICIENT_BALANCE. */
+/**
+ * The unsigned transaction of KyberSwap's route, tried with its approval, and run where that is there. Throws as `Kyberswap.swap`,
+ * `requireRouterTrial`, `unsignedCall`, INSUFFICIENT_BALANCE.
+ */
 export const kyberswapSwap = async (
   kyberswap: Kyberswap,
   reader: EvmAccountReader | undefined,
@@ -110,7 +109,7 @@ export const kyberswapSwap = async (
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   const { request, owner, sellsNativeToken, buysNativeToken } = order
   const { amountRaw, tokenIn, tokenOut } = request
-  const { quote, router, data, valueRaw } = await kyberswap.swap({
+  const { quote, router, data, valueRaw, gas } = await kyberswap.swap({
     ...order,
     chain,
     amountRaw,
@@ -119,15 +118,21 @@ export const kyberswapSwap = async (
   })
   const account = await reader.account(owner, sellsNativeToken ? null : tokenIn, router)
   requireBalance(account.balanceRaw, amountRaw)
+  const call = { to: router, data, valueRaw }
+  await requireRouterTrial(reader, { ...order, ...request, ...quote, call })
   const isAllowed = sellsNativeToken || account.allowanceRaw >= amountRaw
   const built = await unsignedCall(reader, order, {
-    to: router,
-    data,
-    valueRaw,
+    ...call,
     nonce: account.nonce,
     isRunnable: isAllowed,
-    defaultGas: DEFAULT_GAS,
+    defaultGas: defaultGas(gas),
   })
   const approval = { token: tokenIn, spender: router, data: approveData(router, amountRaw) }
   return { quote, built: { ...built, approval: isAllowed ? null : approval } }
+}
+
+const defaultGas = (gas: bigint): bigint => {
+  const wanted = withGasMargin(gas)
+  if (wanted < LEAST_GAS) return LEAST_GAS
+  return wanted > MOST_GAS ? MOST_GAS : wanted
 }

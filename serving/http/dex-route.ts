@@ -4,6 +4,7 @@ import { ChainParam } from '../../schemas/api/common.ts'
 import { SwapRouteInput, SwapRouteResponse } from '../../schemas/api/swap.ts'
 import type { Jupiter } from '../dex/aggregators/jupiter.ts'
 import type { Kyberswap } from '../dex/aggregators/kyberswap.ts'
+import type { Aggregators } from '../dex/aggregators/open-aggregators.ts'
 import { parseSwapAmount, resolveAmount } from '../dex/balance-share.ts'
 import { type ChainMarket, isNativeToken, requireFreshPools } from '../dex/chain-market.ts'
 import type { EvmAccountReader } from '../dex/evm-account.ts'
@@ -24,7 +25,6 @@ import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
 import { createLimitedReader } from '../queries/query-limiter.ts'
 import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
 import {
-  type Aggregators,
   aggregatedInfo,
   aggregatorOf,
   jupiterSwap,

@@ -4,20 +4,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { after, before, beforeEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   getBase64EncodedWireTransaction,
   getTransactionDecoder,
   type KeyPairSigner,
   partiallySignTransaction,
 } from '@solana/kit'
-import { decodeFunctionData, parseAbi, parseEther } from 'viem'
-import { type Jupiter, openJupiter } from '../../serving/dex/aggregators/jupiter.ts'
-import { type Kyberswap, openKyberswap } from '../../serving/dex/aggregators/kyberswap.ts'
+import { decodeFunctionData, encodeFunctionData, type Hex, parseAbi, parseEther } from 'viem'
 import { transferSol } from '../../serving/dex/solana-calls.ts'
 import { unsignedTransaction } from '../../serving/dex/solana-message.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { addressFor } from '../support/builders/svm-block.ts'
+import { createCapturedLogger } from '../support/captured-logger.ts'
 import { type Anvil, devAccount, startAnvil } from '../support/nodes/anvil.ts'
+import { callingCode } from '../support/nodes/calling-contract.ts'
 import { createDeployer } from '../support/nodes/contract-deployer.ts'
 import { fundedWallet, type LocalSvm, startLocalSvm } from '../support/nodes/local-svm.ts'
 
@@ -25,7 +26,9 @@ const SOL = 1_000_000_000n
 const WSOL = 'So11111111111111111111111111111111111111112'
 const MINT = addressFor('aggregated mint')
 const ROUTER = '0x6131B5fae19EA4f9D964eAc0408E4408b66337b5'
-const [KEY, CLIENT] = ['the-key-of-jupiter', 'sluice-test']
+const [KEY, PATH_KEY, CLIENT] = ['the-key-of-jupiter', 'path-key', 'sluice-test']
+const [QUOTE, SWAP] = [`/${PATH_KEY}/quote`, `/${PATH_KEY}/swap`]
+const [ROUTES, BUILD] = ['/kyber/ethereum/api/v1/routes', '/kyber/ethereum/api/v1/route/build']
 const owner = devAccount(4).address
 
 type Body = Readonly<Record<string, unknown>>
@@ -34,6 +37,7 @@ interface Asked {
   readonly query: URLSearchParams
   readonly headers: IncomingMessage['headers']
   readonly body: Body
+  readonly sent: string
 }
 /** Answers of both aggregators by path; a function may answer anything. */
 let answers: Record<string, Body | ((response: ServerResponse) => void)>
@@ -42,7 +46,7 @@ const server = createServer(async (request, response) => {
   const url = new URL(request.url ?? '', 'http://aggregator')
   const sent = await text(request)
   const body = sent === '' ? {} : (JSON.parse(sent) as Body)
-  asked.push({ path: url.pathname, query: url.searchParams, headers: request.headers, body })
+  asked.push({ path: url.pathname, query: url.searchParams, headers: request.headers, body, sent })
   const answer = answers[url.pathname]
   if (typeof answer === 'function') return answer(response)
   response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
@@ -54,8 +58,9 @@ let svm: LocalSvm
 let api: TestApi
 let wallet: KeyPairSigner
 let token: string
-let jupiter: Jupiter
-let kyberswap: Kyberswap
+/** The same without aggregators. */
+let plain: TestApi
+const { log, lines } = createCapturedLogger()
 
 before(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -65,31 +70,40 @@ before(async () => {
   wallet = await fundedWallet(svm, 1, 50n * SOL)
   const deployer = createDeployer(anvil.client, { token: '@uniswap/v2-core/build/ERC20.json' })
   token = (await deployer.deploy('token', ['uint256'], [parseEther('1000')])).toLowerCase()
-  await anvil.client.setCode({ address: ROUTER, bytecode: '0x00' })
-  jupiter = openJupiter(`${url}/jupiter/`, KEY)
-  kyberswap = openKyberswap(`${url}/kyber`, CLIENT)
-  api = await startApi({
-    chains: ['eth', 'sol'],
-    overrides: { chainRpcUrls: { eth: [anvil.httpUrl], sol: [svm.url] } },
-    aggregators: { jupiter, kyberswap },
-  })
+  const transfer = { address: token as Hex, abi: ERC20, functionName: 'transfer' } as const
+  for (const holder of [owner, ROUTER] as const) {
+    await anvil.client.writeContract({ ...transfer, args: [holder, parseEther('2')] })
+    await anvil.client.mine({ blocks: 1 })
+  }
+  await anvil.client.setBalance({ address: ROUTER, value: parseEther('1') })
+  const nodes = { chainRpcUrls: { eth: [anvil.httpUrl], sol: [svm.url] } }
+  const aggregators = {
+    jupiterUrl: `${url}/${PATH_KEY}/`,
+    jupiterApiKey: KEY,
+    kyberswapUrl: `${url}/kyber`,
+    kyberswapClientId: CLIENT,
+  }
+  const chains = ['eth', 'sol'] as const
+  api = await startApi({ chains, overrides: { ...nodes, ...aggregators }, log })
+  const warehouse = { ...api.warehouse, close: async () => undefined }
+  plain = await startApi({ chains, overrides: nodes, warehouse })
 })
 after(async () => {
+  await plain.stop()
   await api.stop()
-  await jupiter.close()
-  await kyberswap.close()
   await anvil.stop()
   await svm.stop()
   server.closeAllConnections()
   server.close()
 })
-beforeEach(() => {
+beforeEach(async () => {
   asked.length = 0
+  await routerPays(2_990_000_000n)
   answers = {
-    '/jupiter/quote': jupiterQuote(),
-    '/jupiter/swap': { swapTransaction: swapOf(wallet.address), lastValidBlockHeight: 777 },
-    '/kyber/ethereum/api/v1/routes': { code: 0, data: kyberRoutes() },
-    '/kyber/ethereum/api/v1/route/build': { code: 0, data: kyberBuilt() },
+    [QUOTE]: jupiterQuote(),
+    [SWAP]: { swapTransaction: swapOf(wallet.address), lastValidBlockHeight: 777 },
+    [ROUTES]: { code: 0, data: kyberRoutes() },
+    [BUILD]: { code: 0, data: kyberBuilt() },
   }
 })
 
@@ -123,9 +137,63 @@ const jupiterQuote = (more: Body = {}): Body => ({
   ...more,
 })
 const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
+const ERC20 = parseAbi([
+  'function transfer(address,uint256)',
+  'function transferFrom(address,address,uint256)',
+  'function approve(address,uint256)',
+])
+const DESCRIPTION =
+  '(address srcToken, address dstToken, address[] srcReceivers, uint256[] srcAmounts, address[] feeReceivers, uint256[] feeAmounts, address dstReceiver, uint256 amount, uint256 minReturnAmount, uint256 flags, bytes permit) desc'
+const KYBER_ROUTER = parseAbi([
+  `function swap((address callTarget, address approveTarget, bytes targetData, ${DESCRIPTION}, bytes clientData) execution) payable`,
+  `function swapSimpleMode(address caller, ${DESCRIPTION}, bytes executorData, bytes clientData)`,
+])
+const describe = (more: Body) => ({
+  srcToken: NATIVE as Hex,
+  dstToken: token as Hex,
+  srcReceivers: [],
+  srcAmounts: [],
+  feeReceivers: [],
+  feeAmounts: [],
+  dstReceiver: owner,
+  amount: parseEther('1'),
+  minReturnAmount: 2_960_100_000n,
+  flags: 0n,
+  permit: '0x' as const,
+  ...more,
+})
+const kyberCall = (more: Body = {}): Hex => {
+  const [callTarget, approveTarget] = [owner, owner]
+  const execution = { callTarget, approveTarget, targetData: '0x01', clientData: '0x02' } as const
+  return encodeFunctionData({
+    abi: KYBER_ROUTER,
+    functionName: 'swap',
+    args: [{ ...execution, desc: describe(more) }],
+  })
+}
+/** The router's contract cannot be had here: another one is at its address and pays so much of the token, whatever it is called with. */
+const routerPays = async (amount: bigint) => {
+  const data = encodeFunctionData({ abi: ERC20, functionName: 'transfer', args: [owner, amount] })
+  await anvil.client.setCode({
+    address: ROUTER,
+    bytecode: callingCode([{ to: token as Hex, data }]),
+  })
+}
+/** One that takes so much of the token and pays the chain's coin. */
+const routerTakes = async (amount: bigint) => {
+  const args = [owner, ROUTER, amount] as const
+  const data = encodeFunctionData({ abi: ERC20, functionName: 'transferFrom', args })
+  const bytecode = callingCode([
+    { to: token as Hex, data },
+    { to: owner, value: 3_000_000_000n },
+  ])
+  await anvil.client.setCode({ address: ROUTER, bytecode })
+}
 const kyberRoutes = (more: Body = {}): Body => ({
   routerAddress: ROUTER,
   routeSummary: {
+    tokenIn: NATIVE.toLowerCase(),
+    tokenOut: token,
     amountIn: '1000000000000000000',
     amountOut: '3000000000',
     route: [
@@ -146,45 +214,53 @@ const kyberRoutes = (more: Body = {}): Body => ({
 const kyberBuilt = (more: Body = {}): Body => ({
   amountIn: '1000000000000000000',
   amountOut: '2990000000',
-  data: '0xe21fd0e9',
+  data: kyberCall(),
   routerAddress: ROUTER,
   transactionValue: '1000000000000000000',
   ...more,
 })
 
-const post = async (chain: 'eth' | 'sol', body: Body) => {
-  const answer = await callApi(api, `/v2/dex/${chain}/route`, {
+const post = async (chain: 'eth' | 'sol', body: Body, to = api) => {
+  const answer = await callApi(to, `/v2/dex/${chain}/route`, {
     method: 'POST',
-    headers: { 'x-api-key': api.apiKey, 'content-type': 'application/json' },
+    headers: { 'x-api-key': to.apiKey, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
   return { status: answer.status, body: answer.body as Body & { readonly code?: number } }
 }
-const overJupiter = (more: Body = {}) =>
-  post('sol', {
-    dex: 'jupiter',
-    userAddress: wallet.address,
-    amount: '1000000000',
-    slippage: 1,
-    inputMint: WSOL,
-    outputMint: MINT,
-    ...more,
-  })
-const overKyberswap = (more: Body = {}) =>
-  post('eth', {
-    dex: 'kyberswap',
-    userAddress: owner,
-    amount: '1000000000000000000',
-    slippage: 1,
-    inputMint: NATIVE,
-    outputMint: token,
-    ...more,
-  })
+const overJupiter = (more: Body = {}, to = api) =>
+  post(
+    'sol',
+    {
+      dex: 'jupiter',
+      userAddress: wallet.address,
+      amount: '1000000000',
+      slippage: 1,
+      inputMint: WSOL,
+      outputMint: MINT,
+      ...more,
+    },
+    to,
+  )
+const overKyberswap = (more: Body = {}, to = api) =>
+  post(
+    'eth',
+    {
+      dex: 'kyberswap',
+      userAddress: owner,
+      amount: '1000000000000000000',
+      slippage: 1,
+      inputMint: NATIVE,
+      outputMint: token,
+      ...more,
+    },
+    to,
+  )
 
 test('a route of Jupiter is its transaction, run at the node, with what it quotes', async () => {
   const { status, body } = await overJupiter({ priorityFee: '5000' })
   assert.equal(status, 200, JSON.stringify(body))
-  assert.equal(body.serializedTx, (answers['/jupiter/swap'] as Body).swapTransaction)
+  assert.equal(body.serializedTx, (answers[SWAP] as Body).swapTransaction)
   assert.equal(body.lastValidBlockHeight, 777)
   assert.equal(body.recentBlockhash, svm.svm.latestBlockhash())
   const { hops, ...info } = body.routeInfo as Body
@@ -217,6 +293,40 @@ test('a route of Jupiter is its transaction, run at the node, with what it quote
   })
 })
 
+test('without a fee of the request Jupiter is to choose none, a tip is its own kind, and the quote goes back as it came', async () => {
+  await overJupiter()
+  assert.equal(asked[1]?.body.prioritizationFeeLamports, 0)
+  answers[QUOTE] = (response) => {
+    const exact = JSON.stringify(jupiterQuote({ routeId: 'here' }))
+    response.end(exact.replace('"here"', '1461446703485210103287273052203988822378723970341'))
+  }
+  const { status } = await overJupiter({ tipFee: '5000' })
+  assert.equal(status, 200)
+  assert.deepEqual(asked[3]?.body.prioritizationFeeLamports, { jitoTipLamports: 5_000 })
+  assert.match(
+    asked[3]?.sent ?? '',
+    /"routeId":1461446703485210103287273052203988822378723970341\b/,
+  )
+})
+
+test('an exact output of Jupiter has a limit of what it costs', async () => {
+  const amounts = { amount: '250000000', swapMode: 'ExactOut' }
+  answers[QUOTE] = jupiterQuote({ otherAmountThreshold: '1010000000' })
+  const { status, body } = await overJupiter(amounts)
+  assert.equal(status, 200, JSON.stringify(body))
+  const { maxInAmount, minOutAmount } = body.routeInfo as Body
+  assert.deepEqual([maxInAmount, minOutAmount], ['1010000000', '250000000'])
+  assert.equal(asked[0]?.query.get('swapMode'), 'ExactOut')
+  for (const quote of [
+    { otherAmountThreshold: '1010000001' },
+    { otherAmountThreshold: '999999999' },
+    { otherAmountThreshold: '1010000000', outAmount: '249999999' },
+  ]) {
+    answers[QUOTE] = jupiterQuote(quote)
+    assert.equal((await overJupiter(amounts)).body.code, 50_016, JSON.stringify(quote))
+  }
+})
+
 test('what Jupiter answers otherwise than it was asked is refused', async () => {
   const signed = await partiallySignTransaction(
     [wallet.keyPair],
@@ -225,18 +335,21 @@ test('what Jupiter answers otherwise than it was asked is refused', async () => 
   const quotes: readonly Body[] = [
     { inAmount: '2000000000' },
     { outputMint: WSOL },
-    { otherAmountThreshold: '1' },
+    { otherAmountThreshold: '247499999' },
+    { otherAmountThreshold: '250000001' },
+    { priceImpactPct: 'none' },
+    { contextSlot: '9'.repeat(70) },
     { outAmount: 'much' },
     { routePlan: [] },
     { routePlan: [{ percent: 100 }] },
     { contextSlot: null },
   ]
   for (const quote of quotes) {
-    answers['/jupiter/quote'] = jupiterQuote(quote)
+    answers[QUOTE] = jupiterQuote(quote)
     const { status, body } = await overJupiter()
     assert.deepEqual([status, body.code], [502, 50_016], JSON.stringify(quote))
   }
-  answers['/jupiter/quote'] = jupiterQuote()
+  answers[QUOTE] = jupiterQuote()
   for (const swapTransaction of [
     swapOf(addressFor('somebody')),
     getBase64EncodedWireTransaction(signed),
@@ -244,7 +357,7 @@ test('what Jupiter answers otherwise than it was asked is refused', async () => 
     7,
     Buffer.alloc(1_300, 1).toString('base64'),
   ]) {
-    answers['/jupiter/swap'] = { swapTransaction, lastValidBlockHeight: 777 }
+    answers[SWAP] = { swapTransaction, lastValidBlockHeight: 777 }
     const { status, body } = await overJupiter()
     assert.deepEqual([status, body.code], [502, 50_016], String(swapTransaction).slice(0, 20))
   }
@@ -254,12 +367,12 @@ test('a transaction of Jupiter that fails at the node is not handed out; another
   const lifetime = { blockhash: svm.svm.latestBlockhash(), lastValidBlockHeight: 777 }
   const tooMuch = transferSol(wallet.address, addressFor('pool'), 5_000n * SOL)
   const swapTransaction = unsignedTransaction(wallet.address, lifetime, [tooMuch])
-  answers['/jupiter/swap'] = { swapTransaction, lastValidBlockHeight: 777 }
+  answers[SWAP] = { swapTransaction, lastValidBlockHeight: 777 }
   const codeOf = async (more?: Body) => (await overJupiter(more)).body.code
   assert.equal(await codeOf(), 50_012)
   assert.equal(await codeOf({ recipientAddress: addressFor('other') }), 40_024)
   assert.equal(await codeOf({ tipFee: '5000', priorityFee: '5000' }), 40_022)
-  answers['/jupiter/quote'] = jupiterQuote({ priceImpactPct: '0.2' })
+  answers[QUOTE] = jupiterQuote({ priceImpactPct: '0.2' })
   assert.equal(await codeOf(), 40_007)
 })
 
@@ -268,7 +381,7 @@ test('a route of KyberSwap is a call of its router, with an approval where that 
   assert.equal(status, 200, JSON.stringify(body))
   const { to, value, data } = body.tx as Body
   assert.deepEqual([String(to).toLowerCase(), value], [ROUTER.toLowerCase(), '1000000000000000000'])
-  assert.equal(data, '0xe21fd0e9')
+  assert.equal(data, kyberCall())
   const info = body.routeInfo as Body
   assert.deepEqual(
     [info.outAmount, info.minOutAmount, info.priceImpact, info.simulated],
@@ -281,34 +394,75 @@ test('a route of KyberSwap is a call of its router, with an approval where that 
     [100, owner.toLowerCase(), owner.toLowerCase()],
   )
 
-  await anvil.client.writeContract({
-    address: token as `0x${string}`,
-    abi: parseAbi(['function transfer(address,uint256)']),
-    functionName: 'transfer',
-    args: [owner, parseEther('2')],
+  const simple = encodeFunctionData({
+    abi: KYBER_ROUTER,
+    functionName: 'swapSimpleMode',
+    args: [owner, describe({}), '0x', '0x'],
   })
-  await anvil.client.mine({ blocks: 1 })
-  answers['/kyber/ethereum/api/v1/route/build'] = { data: kyberBuilt({ transactionValue: '0' }) }
-  const sold = await overKyberswap({ inputMint: token, outputMint: NATIVE })
+  answers[BUILD] = { code: 0, data: kyberBuilt({ data: simple }) }
+  assert.equal((await overKyberswap()).status, 200)
+})
+
+test('a token that is sold over KyberSwap is tried with its approval, which is handed out where it is missing', async () => {
+  const sale = { inputMint: token, outputMint: NATIVE }
+  const named = { tokenIn: token, tokenOut: NATIVE }
+  answers[ROUTES] = { code: 0, data: kyberRoutes(named) }
+  const data = kyberCall({ srcToken: token, dstToken: NATIVE })
+  answers[BUILD] = { code: 0, data: kyberBuilt({ transactionValue: '0', data, gas: '900000' }) }
+  await routerTakes(parseEther('1'))
+  const sold = await overKyberswap(sale)
   assert.equal(sold.status, 200, JSON.stringify(sold.body))
-  const approval = sold.body.approval as { readonly spender: string; readonly data: `0x${string}` }
-  const abi = parseAbi(['function approve(address,uint256)'])
-  const { args } = decodeFunctionData({ abi, data: approval.data })
+  const { approval } = sold.body as { readonly approval?: { readonly data: Hex } }
+  const { args } = decodeFunctionData({ abi: ERC20, data: approval?.data ?? '0x' })
   assert.deepEqual(args, [ROUTER, parseEther('1')])
+  const { value, gas } = sold.body.tx as Body
+  assert.deepEqual([value, gas], ['0', '1080000'])
+  assert.equal((sold.body.routeInfo as Body).simulated, false)
+  await routerTakes(parseEther('1.5'))
+  assert.equal((await overKyberswap(sale)).body.code, 50_012)
+})
+
+test('a call of KyberSwap that reverts or gives less than its least is not handed out', async () => {
+  await routerPays(2_960_100_000n)
+  assert.equal((await overKyberswap()).status, 200)
+  await routerPays(2_960_099_999n)
+  const less = await overKyberswap()
+  assert.deepEqual([less.status, less.body.code], [422, 50_012])
+  assert.match(JSON.stringify(less.body), /price_moved/)
+  await routerPays(parseEther('5'))
+  assert.equal((await overKyberswap()).body.code, 50_012)
+})
+
+test('a route of KyberSwap goes back to it as it came', async () => {
+  const digits = '1461446703485210103287273052203988822378723970341'
+  answers[ROUTES] = (response) => {
+    const exact = JSON.stringify({ code: 0, data: kyberRoutes({ priceLimit: 'here' }) })
+    response.end(exact.replace('"here"', digits))
+  }
+  assert.equal((await overKyberswap()).status, 200)
+  assert.ok(asked[1]?.sent.includes(`"priceLimit":${digits}`))
 })
 
 test('what KyberSwap answers otherwise than it was asked is refused, and so is an exact output', async () => {
-  const build = '/kyber/ethereum/api/v1/route/build'
-  const routes = '/kyber/ethereum/api/v1/routes'
   const cases: readonly (readonly [string, Body])[] = [
-    [build, { data: kyberBuilt({ routerAddress: `0x${'11'.repeat(20)}` }) }],
-    [build, { data: kyberBuilt({ transactionValue: '1' }) }],
-    [build, { data: kyberBuilt({ amountOut: '1' }) }],
-    [build, { data: kyberBuilt({ data: '0x0' }) }],
-    [build, { data: null }],
-    [routes, { data: kyberRoutes({ amountIn: '5' }) }],
-    [routes, { data: kyberRoutes({ route: [] }) }],
-    [routes, { data: { ...kyberRoutes(), routerAddress: owner } }],
+    [BUILD, { data: kyberBuilt({ routerAddress: `0x${'11'.repeat(20)}` }) }],
+    [BUILD, { data: kyberBuilt({ transactionValue: '1' }) }],
+    [BUILD, { data: kyberBuilt({ amountOut: '1' }) }],
+    [BUILD, { data: kyberBuilt({ data: '0x0' }) }],
+    [BUILD, { data: null }],
+    [BUILD, { code: 4008, data: kyberBuilt() }],
+    [BUILD, { data: kyberBuilt({ amountIn: '5' }) }],
+    [BUILD, { data: kyberBuilt({ data: '0xe21fd0e9' }) }],
+    [BUILD, { data: kyberBuilt({ data: kyberCall({ dstReceiver: ROUTER }) }) }],
+    [BUILD, { data: kyberBuilt({ data: kyberCall({ srcToken: token }) }) }],
+    [BUILD, { data: kyberBuilt({ data: kyberCall({ dstToken: ROUTER }) }) }],
+    [BUILD, { data: kyberBuilt({ data: kyberCall({ amount: 5n }) }) }],
+    [BUILD, { data: kyberBuilt({ data: kyberCall({ minReturnAmount: 2_960_099_999n }) }) }],
+    [ROUTES, { data: kyberRoutes({ tokenOut: ROUTER }) }],
+    [ROUTES, { data: kyberRoutes({ tokenIn: token }) }],
+    [ROUTES, { data: kyberRoutes({ amountIn: '5' }) }],
+    [ROUTES, { data: kyberRoutes({ route: [] }) }],
+    [ROUTES, { data: { ...kyberRoutes(), routerAddress: owner } }],
   ]
   for (const [path, answer] of cases) {
     const before = answers[path]
@@ -322,18 +476,20 @@ test('what KyberSwap answers otherwise than it was asked is refused, and so is a
   assert.equal((await overKyberswap({ router: 'universal' })).body.code, 40_024)
 })
 
-test('without an aggregator, and for other words, the own router answers', async () => {
-  await post('eth', {
-    dex: 'auto',
-    userAddress: owner,
-    amount: '1',
-    inputMint: NATIVE,
-    outputMint: token,
-  })
+test('without configuration, and for other words, the own router answers', async () => {
+  for (const over of [overJupiter, overKyberswap]) {
+    const auto = await over({ dex: 'auto' })
+    const named = await over({}, plain)
+    assert.deepEqual([named.status, named.body.code], [auto.status, auto.body.code])
+    assert.ok(named.status >= 400 && named.status !== 502, 'there are no pools')
+  }
+  const query = { dex: 'kyberswap', inputMint: NATIVE, outputMint: token, amount: '1' }
+  const search = new URLSearchParams({ ...query, exactIn: 'true', slippage: '1' })
+  await callApi(api, `/v2/dex/eth/quote?${search}`)
   assert.equal(asked.length, 0)
 })
 
-test('refusals of an aggregator have codes of their own, and after five outages it is not asked', async () => {
+test('refusals of an aggregator have codes of their own, and after five outages it is not asked for ten seconds', async () => {
   const status =
     (code: number, text = 'no') =>
     (response: ServerResponse) => {
@@ -351,14 +507,26 @@ test('refusals of an aggregator have codes of their own, and after five outages 
     [() => undefined, 502, 50_016],
   ]
   for (const [answer, wantedStatus, code] of failing) {
-    answers['/jupiter/quote'] = answer
+    answers[QUOTE] = answer
     const { status: got, body } = await overJupiter()
     assert.deepEqual([got, body.code], [wantedStatus, code])
-    assert.ok(!JSON.stringify(body).includes(KEY) && !JSON.stringify(body).includes('127.0.0.1'))
+    for (const secret of [KEY, PATH_KEY, '127.0.0.1'])
+      assert.ok(!JSON.stringify([body, lines]).includes(secret), secret)
+    if (code === 50_013 || answer === failing.at(-1)?.[0]) continue
+    answers[ROUTES] = answer
+    const other = await overKyberswap()
+    assert.deepEqual([other.status, other.body.code], [502, 50_029])
   }
-  answers['/jupiter/quote'] = status(500)
+  const askedBefore = asked.length
+  answers[QUOTE] = status(400)
+  for (let call = 0; call < 7; call += 1) await overJupiter()
+  assert.equal(asked.length, askedBefore + 7, 'refusals do not count as outages')
+  answers[QUOTE] = status(500)
   for (let call = 0; call < 5; call += 1) await overJupiter()
   const before = asked.length
   assert.equal((await overJupiter()).body.code, 50_016)
   assert.equal(asked.length, before, 'it is not asked any more')
+  answers[QUOTE] = jupiterQuote()
+  await sleep(10_100)
+  assert.equal((await overJupiter()).status, 200, 'it is asked again')
 })

@@ -21,6 +21,7 @@ import { createOrganizations, type Organizations } from '../../serving/auth/orga
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { createFreshnessReader } from '../../serving/chain-freshness.ts'
 import { openAccountPools } from '../../serving/dex/account-pools.ts'
+import { openAggregators } from '../../serving/dex/aggregators/open-aggregators.ts'
 import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
 import { createEvmAccountReader } from '../../serving/dex/evm-account.ts'
 import {
@@ -31,7 +32,6 @@ import {
 import { followSentTransactions } from '../../serving/dex/sent-transactions.ts'
 import { createSolanaReader } from '../../serving/dex/solana-node.ts'
 import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
-import type { Aggregators } from '../../serving/http/aggregated-route.ts'
 import type { ServerDeps } from '../../serving/http/deps.ts'
 import { createSymbolReader, swapRoutes } from '../../serving/http/dex-route.ts'
 import { quoteRoutes } from '../../serving/http/dex-swaps.ts'
@@ -94,7 +94,6 @@ export const startApi = async (
   given: {
     readonly warehouse?: Warehouse
     readonly overrides?: ConfigOverrides
-    readonly aggregators?: Aggregators
     readonly meter?: QuotaMeter
     /** Kept when the API stops; default: a new one that goes with it. */
     readonly folder?: string
@@ -208,6 +207,7 @@ export const startApi = async (
   const readers = new Map(
     solana === undefined ? [] : [['sol', createSolanaReader(solana)] as const],
   )
+  const aggregators = openAggregators(config)
   const swaps = {
     chains: chains.includes('sol') ? ['eth', 'sol'] : ['eth'],
     freshness,
@@ -222,7 +222,7 @@ export const startApi = async (
       nowMs: Date.now,
       log,
     }),
-    aggregators: given.aggregators ?? {},
+    aggregators,
     symbols: createSymbolReader(warehouse, metrics),
     hasPool: createPoolLookup(warehouse, metrics),
   }
@@ -306,6 +306,7 @@ export const startApi = async (
       await webhooks.stop()
       await sent.stop()
       await jobs.stop()
+      for (const opened of Object.values(aggregators)) await opened.close()
       await nodes.stop()
       await organizations.stop()
       await bus.close()

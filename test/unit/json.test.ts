@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { InvalidInput } from '../../core/errors.ts'
-import { isWithinDepth, parseJson } from '../../core/json.ts'
+import { isWithinDepth, memberText, parseJson } from '../../core/json.ts'
 
 const reasonOf = (run: () => unknown): string => {
   try {
@@ -50,4 +50,28 @@ test('deep, long and broken texts are refused with a reason', () => {
       'bad-json',
       text,
     )
+})
+
+test('the text of a member is the text of its value, with all digits', () => {
+  assert.equal(
+    memberText('{"a":{"b":[1,{"c":2}]},"c": 12345678901234567890 ,"d":"}"}', 'c'),
+    '12345678901234567890',
+  )
+  assert.equal(memberText('{"a":{"b":1},"b":2}', 'b'), '2')
+  assert.equal(memberText('{"a":"b","c":1}', 'b'), undefined)
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.stringMatching(/^[a-c]{1,2}$/), fc.jsonValue()),
+      fc.nat(2),
+      (object, indent) => {
+        const text = JSON.stringify(object, null, indent)
+        for (const [name, value] of Object.entries(object))
+          assert.equal(
+            JSON.stringify(JSON.parse(memberText(text, name) ?? '')),
+            JSON.stringify(value),
+          )
+        assert.equal(memberText(text, 'other'), undefined)
+      },
+    ),
+  )
 })

@@ -26,9 +26,9 @@ const GIVEN = {
   RPC_URLS: 'https://user:rpc-password-1@node.example/v2/abcdef0123456789abcdef',
   RPC_URLS_SOL: 'https://node.example/?api-key=sol-api-key-2,grpcs://stream-token-3@host.example',
   PROTECTED_RPC_URLS_SOL: 'https://engine.example/api?uuid=protected-key-19',
-  JUPITER_URL: 'https://jupiter.example/swap?key=jupiter-url-20',
+  JUPITER_URL: 'https://jupiter.example/jupiter-url-20/swap',
   JUPITER_API_KEY: 'jupiter-key-21',
-  KYBERSWAP_URL: 'https://kyber:kyberswap-pass-22@aggregator.example',
+  KYBERSWAP_URL: 'https://aggregator.example/kyberswap-path-22',
   CLICKHOUSE_URL: 'https://writer:p%40ss-clickhouse-4@store.example:8443',
   CLICKHOUSE_PASSWORD: 'clickhouse-secret-5',
   FLASHBLOCKS_URL_BASE: 'wss://flash.example/ws?key=flash-key-6',
@@ -54,7 +54,7 @@ const SECRETS = [
   ...['admin-secret-11', 'ops-secret-12', 'facilitator-secret-13', '14'.repeat(32)],
   ...['0123456789abcdef15', 'upload-secret-16', 'solana-fee-key-17'],
   ...['0123456789abcdef18', 'protected-key-19', 'jupiter-url-20', 'jupiter-key-21'],
-  'kyberswap-pass-22',
+  'kyberswap-path-22',
 ]
 
 test('every secret setting is covered by this test', () => {
@@ -106,6 +106,12 @@ test('the error about a secret setting does not print its value', () => {
       return true
     },
   )
+})
+
+test('the address of an aggregator has no query and no user name, which calls would not send', () => {
+  for (const url of ['https://a.example/?key=hush', 'https://u:hush@a.example', 'https://a/#hush'])
+    for (const name of ['JUPITER_URL', 'KYBERSWAP_URL'])
+      assert.throws(() => loadConfig({ [name]: url }), ConfigError, url)
 })
 
 test('every secret is redacted from a text, also escaped and percent-encoded', () => {

@@ -26,6 +26,11 @@ export const fieldReader = (invalid: (reason: string) => Fault) => {
   }
   return {
     amount,
+    /** A number that is exact. */
+    count: (value: unknown, name: string): number => {
+      if (Number.isSafeInteger(value) && Number(value) >= 0) return Number(value)
+      throw invalid(`${name} is not a count`)
+    },
     text: (value: unknown, name: string): string => {
       if (typeof value === 'string' && value.length > 0 && value.length <= MAX_WORD) return value
       throw invalid(`${name} is not a text`)

@@ -30,10 +30,17 @@ export interface AggregatorAddress {
   readonly faults: AggregatorFaults
 }
 
+/** An object that an aggregator answers. */
+export interface AggregatorAnswer {
+  readonly fields: Readonly<Record<string, unknown>>
+  /** Its JSON text. */
+  readonly text: string
+}
+
 /** Calls of an aggregator's HTTP interface. */
 export interface AggregatorClient {
-  /** The object that it answers. Throws the `Fault` of each way to fail; none of them tells the address or the key. */
-  ask(path: string, body?: object): Promise<Readonly<Record<string, unknown>>>
+  /** The object that it answers, to a body where one is given. Throws the `Fault` of each way to fail; none of them tells the address or the key. */
+  ask(path: string, body?: string): Promise<AggregatorAnswer>
   /** The fault of an answer that cannot be used. */
   invalid(reason: string): Fault
   close(): Promise<void>
@@ -53,14 +60,14 @@ class AggregatorOutage extends Error {}
 
 interface Answer {
   readonly status: number
-  readonly body: Readonly<Record<string, unknown>> | undefined
+  readonly answer: AggregatorAnswer | undefined
 }
 
 const exchange = async (
   client: OutboundClient,
   url: string,
   headers: Readonly<Record<string, string>>,
-  body: object | undefined,
+  body: string | undefined,
 ): Promise<Answer> => {
   const common = { timeoutMs: TIMEOUT_MS, mostBytes: MAX_ANSWER_BYTES }
   const asked =
@@ -69,7 +76,7 @@ const exchange = async (
       : client.exchange(url, {
           method: 'POST',
           headers: { ...headers, 'content-type': 'application/json' },
-          body: JSON.stringify(body),
+          body,
           ...common,
         })
   const { status, start, broken } = await asked.catch((cause: unknown) => {
@@ -77,17 +84,22 @@ const exchange = async (
   })
   if (broken !== undefined) throw new AggregatorOutage('no whole answer', { cause: broken })
   if (status >= 500) throw new AggregatorOutage(`status ${status}`)
-  return { status, body: objectIn(start) }
+  return { status, answer: answerIn(start) }
 }
 
-const objectIn = (bytes: Buffer): Answer['body'] => {
+const answerIn = (bytes: Buffer): AggregatorAnswer | undefined => {
+  const text = bytes.toString('utf8')
   try {
-    const answer = parseJson(bytes.toString('utf8'))
-    return isJsonObject(answer) ? answer : undefined
+    const fields = parseJson(text)
+    return isJsonObject(fields) ? { fields, text } : undefined
   } catch {
     return undefined
   }
 }
+
+/** A body with an aggregator's own answer as it came: it may hold numbers that would lose digits. */
+export const bodyWith = (name: string, text: string, more: object): string =>
+  `{${JSON.stringify(name)}:${text},${JSON.stringify(more).slice(1)}`
 
 /** Opens calls to an aggregator. After five outages in a row it is not asked for ten seconds. */
 export const openAggregatorClient = ({
@@ -112,7 +124,7 @@ export const openAggregatorClient = ({
   return {
     invalid: (reason) => faultOf(faults.other, reason),
     ask: async (path, body) => {
-      const { status, body: answer } = await policy
+      const { status, answer } = await policy
         .execute(() => exchange(client, base + path, headers, body))
         .catch((error: unknown) => {
           throw withoutAnswer(error)

@@ -5,7 +5,7 @@ import { maxAmountIn, minAmountOut } from '../route.ts'
 import type { SwapRequest } from '../search.ts'
 import { readUnsignedSolanaTransaction } from '../solana-signed-transaction.ts'
 import { type AggregatedQuote, fieldReader } from './aggregated-quote.ts'
-import { type AggregatorClient, openAggregatorClient } from './aggregator-client.ts'
+import { type AggregatorClient, bodyWith, openAggregatorClient } from './aggregator-client.ts'
 
 /** What is asked of Jupiter. */
 export interface JupiterOrder {
@@ -67,25 +67,26 @@ const swapOver = async (client: AggregatorClient, order: JupiterOrder): Promise<
     slippageBps: String(slippageBps),
     swapMode: request.mode === 'exact_in' ? 'ExactIn' : 'ExactOut',
   })
-  const quoteResponse = await client.ask(`/quote?${asked}`)
-  const quote = readQuote(client, order, quoteResponse)
-  const answer = await client.ask('/swap', {
-    quoteResponse,
-    userPublicKey: owner,
-    wrapAndUnwrapSol: true,
-    ...(tip > 0n && { prioritizationFeeLamports: { jitoTipLamports: Number(tip) } }),
-    ...(priorityFee > 0n && { prioritizationFeeLamports: Number(priorityFee) }),
-  })
+  const quoted = await client.ask(`/quote?${asked}`)
+  const quote = readQuote(client, order, quoted.fields)
+  const { fields: answer } = await client.ask(
+    '/swap',
+    bodyWith('quoteResponse', quoted.text, {
+      userPublicKey: owner,
+      wrapAndUnwrapSol: true,
+      // Where it is missing, Jupiter chooses a fee. Source: jup-ag/metis-binary, changes of v6.0.4.
+      prioritizationFeeLamports: tip > 0n ? { jitoTipLamports: Number(tip) } : Number(priorityFee),
+    }),
+  )
   const fields = fieldReader(client.invalid)
-  const height = fields.amount(answer.lastValidBlockHeight, 'lastValidBlockHeight')
   const { swapTransaction } = answer
   const blockhash = await blockhashOf(client, owner, swapTransaction)
   return {
     quote,
     transaction: String(swapTransaction),
     blockhash,
-    lastValidBlockHeight: Number(height),
-    slot: Number(fields.amount(quoteResponse.contextSlot, 'contextSlot')),
+    lastValidBlockHeight: fields.count(answer.lastValidBlockHeight, 'lastValidBlockHeight'),
+    slot: fields.count(quoted.fields.contextSlot, 'contextSlot'),
   }
 }
 
@@ -103,24 +104,33 @@ const readQuote = (
   const isExactIn = request.mode === 'exact_in'
   const isAsked = (isExactIn ? inAmountRaw : outAmountRaw) === request.amountRaw
   const isWithin = isExactIn
-    ? limit >= minAmountOut(outAmountRaw, slippageBps) - 1n
-    : limit <= maxAmountIn(inAmountRaw, slippageBps) + 1n
+    ? limit >= minAmountOut(outAmountRaw, slippageBps) && limit <= outAmountRaw
+    : limit <= maxAmountIn(inAmountRaw, slippageBps) && limit >= inAmountRaw
   if (!isAsked) throw invalid('the quote is of another amount')
-  if (!isWithin) throw invalid('the quote allows more slippage')
+  if (!isWithin) throw invalid('its limit is not that of the slippage')
   return {
     inAmountRaw,
     outAmountRaw,
     minOutRaw: isExactIn ? limit : outAmountRaw,
     maxInRaw: isExactIn ? inAmountRaw : limit,
-    priceImpact: impactOf(answer.priceImpactPct, slippageBps),
+    priceImpact: impactOf(invalid, answer.priceImpactPct, slippageBps),
     hops: fields.list(answer.routePlan, 'routePlan').map((step) => hopOf(fields, step)),
   }
 }
 
-/** Jupiter tells the impact as a part of one. Throws `Fault` PRICE_IMPACT_TOO_HIGH as the own router. */
-const impactOf = (given: unknown, slippageBps: number): string | null => {
+/**
+ * Jupiter tells the impact as a part of one, whatever its name says; null: it tells none. Source: clients of the interface, which show a hundred
+ * times of it as percent. Throws `Fault` PRICE_IMPACT_TOO_HIGH as the own router.
+ */
+const impactOf = (
+  invalid: AggregatorClient['invalid'],
+  given: unknown,
+  slippageBps: number,
+): string | null => {
+  if (given === undefined || given === null) return null
+  if (!/^-?\d{1,20}(?:\.\d{1,60})?(?:e-?\d{1,2})?$/i.test(String(given)))
+    throw invalid('priceImpactPct is not a number')
   const percent = Math.max(0, Number(given) * 100)
-  if (given === undefined || given === null || !Number.isFinite(percent)) return null
   const maximum = Math.max(MAX_IMPACT_PERCENT, slippageBps / 100)
   const text = formatDecimal(Number(percent.toFixed(4)))
   if (percent <= maximum) return text
@@ -129,7 +139,7 @@ const impactOf = (given: unknown, slippageBps: number): string | null => {
 }
 
 const hopOf = (fields: ReturnType<typeof fieldReader>, step: unknown): QuotedHop => {
-  const { swapInfo, percent } = fields.object(step, 'routePlan')
+  const { swapInfo, percent, bps } = fields.object(step, 'routePlan')
   const info = fields.object(swapInfo, 'swapInfo')
   return {
     pool: fields.text(info.ammKey, 'ammKey'),
@@ -138,7 +148,7 @@ const hopOf = (fields: ReturnType<typeof fieldReader>, step: unknown): QuotedHop
     outputMint: fields.text(info.outputMint, 'outputMint'),
     inAmount: fields.amount(info.inAmount, 'inAmount').toString(),
     outAmount: fields.amount(info.outAmount, 'outAmount').toString(),
-    shareBps: Math.min(10_000, Number(fields.amount(percent ?? 100, 'percent')) * 100),
+    shareBps: Math.min(10_000, fields.count(bps ?? Number(percent ?? 100) * 100, 'percent')),
   }
 }
 

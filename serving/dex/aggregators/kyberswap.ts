@@ -1,10 +1,12 @@
 import { Fault } from '../../../core/errors.ts'
+import { memberText } from '../../../core/json.ts'
 import type { ChainRow } from '../../../schemas/chains.ts'
 import type { UnsignedTransaction } from '../evm-calls.ts'
 import type { QuotedHop } from '../quote.ts'
 import { minAmountOut } from '../route.ts'
 import { type AggregatedQuote, fieldReader } from './aggregated-quote.ts'
-import { type AggregatorClient, openAggregatorClient } from './aggregator-client.ts'
+import { type AggregatorClient, bodyWith, openAggregatorClient } from './aggregator-client.ts'
+import { NATIVE, readKyberswapCall } from './kyberswap-call.ts'
 
 /** What is asked of KyberSwap: a swap that sells an exact amount. */
 export interface KyberswapOrder {
@@ -27,6 +29,8 @@ export interface KyberswapSwap {
   readonly router: string
   readonly data: UnsignedTransaction['data']
   readonly valueRaw: bigint
+  /** What it takes the gas of the call to be. */
+  readonly gas: bigint
 }
 
 /** Routes of KyberSwap's aggregator API. Source: docs.kyberswap.com, Aggregator API v1. */
@@ -36,8 +40,6 @@ export interface Kyberswap {
   close(): Promise<void>
 }
 
-/** How it names native tokens. */
-const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 /** Longest call of its router, bytes. */
 const MAX_DATA_BYTES = 65_536
 
@@ -60,21 +62,19 @@ const swapOver = async (
   client: AggregatorClient,
   order: KyberswapOrder,
 ): Promise<KyberswapSwap> => {
-  const { chain, tokenIn, tokenOut, amountRaw, slippageBps, owner, recipient, deadline } = order
+  const { chain, tokenIn, amountRaw, slippageBps, owner, recipient, deadline } = order
   const { invalid } = client
   const fields = fieldReader(invalid)
   const { apiName: word, kyberswapRouter: router } = chain
   if (router === undefined) throw new Fault('DEX_NOT_SUPPORTED')
-  const tokens = { tokenIn: tokenIn ?? NATIVE, tokenOut: tokenOut ?? NATIVE }
-  const asked = new URLSearchParams({ ...tokens, amountIn: amountRaw.toString() })
-  const routes = await client.ask(`/${word}/api/v1/routes?${asked}`)
-  const { routeSummary, routerAddress } = fields.object(routes.data, 'data')
-  const summary = fields.object(routeSummary, 'routeSummary')
+  const { summary, summaryText, routerAddress } = await routeOf(client, word, order)
   const quotedRaw = fields.amount(summary.amountOut, 'amountOut')
-  if (fields.amount(summary.amountIn, 'amountIn') !== amountRaw)
-    throw invalid('the route is of another amount')
-  const body = { routeSummary, sender: owner, recipient, slippageTolerance: slippageBps, deadline }
-  const built = fields.object((await client.ask(`/${word}/api/v1/route/build`, body)).data, 'data')
+  const terms = { sender: owner, recipient, slippageTolerance: slippageBps, deadline }
+  const path = `/${word}/api/v1/route/build`
+  const { fields: answer } = await client.ask(path, bodyWith('routeSummary', summaryText, terms))
+  const built = dataOf(client, answer)
+  if (fields.amount(built.amountIn, 'amountIn') !== amountRaw)
+    throw invalid('the call is of another amount')
   const routers = [routerAddress, built.routerAddress].map((each) => String(each).toLowerCase())
   if (routers.some((each) => each !== router)) throw invalid('the router is not the known one')
   const outAmountRaw = fields.amount(built.amountOut, 'amountOut')
@@ -83,19 +83,53 @@ const swapOver = async (
   const valueRaw = tokenIn === null ? amountRaw : 0n
   if (fields.amount(built.transactionValue ?? valueRaw.toString(), 'transactionValue') !== valueRaw)
     throw invalid('the call pays another amount')
+  const data = callData(built.data, invalid)
+  const call = readKyberswapCall(data, order)
+  if (typeof call === 'string') throw invalid(call)
+  const minOutRaw = [least, minAmountOut(outAmountRaw, slippageBps)].reduce(smaller)
+  if (call.minOutRaw < minOutRaw) throw invalid('the call allows more slippage')
   return {
     quote: {
       inAmountRaw: amountRaw,
       outAmountRaw,
-      minOutRaw: [least, minAmountOut(outAmountRaw, slippageBps)].reduce(smaller),
+      minOutRaw: call.minOutRaw,
       maxInRaw: amountRaw,
       priceImpact: null,
       hops: hopsOf(client, summary.route, amountRaw),
     },
     router,
-    data: callData(built.data, invalid),
+    data,
     valueRaw,
+    gas: fields.amount(built.gas ?? 0, 'gas'),
   }
+}
+
+/** What an answer holds. Its code is 0 where it is none of an error. */
+const dataOf = ({ invalid }: AggregatorClient, answer: Readonly<Record<string, unknown>>) => {
+  if ((answer.code ?? 0) !== 0) throw invalid('it has no such route')
+  return fieldReader(invalid).object(answer.data, 'data')
+}
+
+const routeOf = async (
+  client: AggregatorClient,
+  word: string,
+  { tokenIn, tokenOut, amountRaw }: KyberswapOrder,
+) => {
+  const { invalid } = client
+  const fields = fieldReader(invalid)
+  const tokens = { tokenIn: tokenIn ?? NATIVE, tokenOut: tokenOut ?? NATIVE }
+  const asked = new URLSearchParams({ ...tokens, amountIn: amountRaw.toString() })
+  const routes = await client.ask(`/${word}/api/v1/routes?${asked}`)
+  const { routeSummary, routerAddress } = dataOf(client, routes.fields)
+  const summary = fields.object(routeSummary, 'routeSummary')
+  const summaryText = memberText(memberText(routes.text, 'data') ?? '', 'routeSummary')
+  if (summaryText === undefined) throw invalid('routeSummary is not an object')
+  if (fields.amount(summary.amountIn, 'amountIn') !== amountRaw)
+    throw invalid('the route is of another amount')
+  const isOf = (name: 'tokenIn' | 'tokenOut') =>
+    fields.text(summary[name], name).toLowerCase() === tokens[name].toLowerCase()
+  if (!isOf('tokenIn') || !isOf('tokenOut')) throw invalid('the route is of other tokens')
+  return { summary, summaryText, routerAddress }
 }
 
 const smaller = (one: bigint, other: bigint): bigint => (one < other ? one : other)

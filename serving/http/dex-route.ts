@@ -187,9 +187,11 @@ const smallEnough = async (
   reader: SolanaReader,
   order: Awaited<ReturnType<typeof withSolanaAmount>>,
   quotes: readonly SwapQuote[],
+  onTry: (quote: SwapQuote) => void,
 ) => {
   let tooLarge: Fault | undefined
   for (const quote of quotes) {
+    onTry(quote)
     try {
       return { quote, transaction: await solanaTransactionBody(reader, { ...order, quote }) }
     } catch (error) {
@@ -213,14 +215,20 @@ const solanaRoute = async (
   if (jupiter) return jupiterRoute(deps, market, { body, jupiter, requested }, startedMs)
   const block = await requireFreshPools(market, deps.freshness, startedMs)
   await deps.accountPools.get(market.chain.id)?.readBetween(requested.request, requested.wanted)
-  const scopeNow = () => ({ graph: market.pools.graph(deps.nowMs()), hubs: market.hubs })
+  // The moment after the readings: what waits for a node or a turn behind it lets none of them become too old, which the run makes up for.
+  const readMs = deps.nowMs()
+  const scopeNow = () => ({ graph: market.pools.graph(readMs), hubs: market.hubs })
   const order = await withSolanaAmount(reader, requested, scopeNow().graph)
   const quotes = await search(() => solanaQuotes(scopeNow(), order))
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
-  const build = (given: readonly SwapQuote[]) => smallEnough(reader, order, given)
+  let tried: SwapQuote | undefined
+  const build = (given: readonly SwapQuote[]) =>
+    smallEnough(reader, order, given, (quote) => {
+      tried = quote
+    })
   const { quote, transaction } = await build(quotes).catch(
     otherAfterFailedRun(async () => {
-      const [failed] = quotes
+      const failed = tried
       if (failed === undefined) return undefined
       const scope = scopeNow()
       for (const graph of graphsWithout(scope, failed.route, order.request)) {

@@ -31,7 +31,7 @@ export interface SwapQuote {
 }
 
 /** Percent of price impact from which on a swap is refused that does not allow as much slippage. */
-const MAX_IMPACT_PERCENT = 15
+export const MAX_IMPACT_PERCENT = 15
 /** Bits by which amounts are made smaller or larger to see whether another amount would have a route, and between two tries. */
 const [MAX_SHIFT, SHIFT_STEP] = [64n, 8n]
 /** Work of each of these tries: direct pools and the deepest hubs. All of them together do less than a search. */

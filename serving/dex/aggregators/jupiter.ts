@@ -1,6 +1,6 @@
 import { formatDecimal } from '../../../core/amounts.ts'
 import { Fault } from '../../../core/errors.ts'
-import type { QuotedHop } from '../quote.ts'
+import { MAX_IMPACT_PERCENT, type QuotedHop } from '../quote.ts'
 import { maxAmountIn, minAmountOut } from '../route.ts'
 import type { SwapRequest } from '../search.ts'
 import { readUnsignedSolanaTransaction } from '../solana-signed-transaction.ts'
@@ -36,8 +36,6 @@ export interface Jupiter {
   swap(order: JupiterOrder): Promise<JupiterSwap>
   close(): Promise<void>
 }
-
-const MAX_IMPACT_PERCENT = 15
 
 /** Opens Jupiter's swap API at an address. */
 export const openJupiter = (url: string, key: string): Jupiter => {

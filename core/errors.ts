@@ -36,7 +36,7 @@ export const FAULTS = {
   TRANSACTION_FAILED: defineFault(40010, 422, 'The transaction would fail', { reference: 400 }),
   PARAMETER_ERROR: defineFault(40013, 400, 'Exactly one of totalAmount and fixedAmount is needed'),
   INVALID_AMOUNT: defineFault(40014, 400, 'The amount is not a whole number of base units'),
-  AMOUNT_TOO_SMALL: defineFault(40015, 400, 'The amount is too small to be swapped'),
+  AMOUNT_TOO_SMALL: defineFault(40015, 400, 'The amount is too small'),
   AMOUNT_TOO_LARGE: defineFault(40016, 400, 'The amount is larger than any token can hold'),
   SAME_TOKEN_SWAP: defineFault(40017, 400, 'Both tokens are the same'),
   INVALID_SLIPPAGE: defineFault(40018, 400, 'The slippage is not a percentage'),

@@ -132,7 +132,7 @@ export type AppView = Static<typeof AppView>
 export const RotateSecret = Type.Object(
   {
     overlapSeconds: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 2_592_000, default: 86_400 }),
+      Type.Integer({ minimum: 0, maximum: 2_592_000, description: 'Default: 86400' }),
     ),
   },
   NO_OTHER_PROPERTIES,
@@ -184,7 +184,7 @@ export const AdminTokenCreate = Type.Object(
     name: Name,
     role: Type.Enum(['read', 'write']),
     expiresInSeconds: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 31_536_000, default: 2_592_000 }),
+      Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'Default: 2592000' }),
     ),
   },
   NO_OTHER_PROPERTIES,
@@ -208,7 +208,11 @@ export const NewAdminTokenView = Type.Object({
 
 /** How long a new signing key is shown before it signs. */
 export const RotateSigningKey = Type.Object(
-  { leadSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_592_000, default: 86_400 })) },
+  {
+    leadSeconds: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 2_592_000, description: 'Default: 86400' }),
+    ),
+  },
   NO_OTHER_PROPERTIES,
 )
 

@@ -1,3 +1,4 @@
+import { PAYMENT_EXAMPLES } from './payment-examples.ts'
 import { PREDICTION_EXAMPLES, PREDICTION_PARAMETERS } from './prediction-examples.ts'
 import recorded from './recorded-examples.json' with { type: 'json' }
 import { RED_PACKET_EXAMPLES, RED_PACKET_PARAMETERS } from './red-packet-examples.ts'
@@ -70,4 +71,5 @@ export const SCHEMA_EXAMPLES: Readonly<Record<string, unknown>> = {
   ...PREDICTION_EXAMPLES,
   ...RED_PACKET_EXAMPLES,
   ...TOKEN_CREATION_EXAMPLES,
+  ...PAYMENT_EXAMPLES,
 }

@@ -96,6 +96,15 @@ const IS_ANTI_MEV = Type.Optional(
       'Solana: adds a tip of 1000 lamports where tipFee names none, which alone protects from nothing; EVM: not offered, true answers 501',
   }),
 )
+const DEADLINE = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: 4_102_444_800_000,
+    description: 'seconds or ms; default: in 20 minutes',
+  }),
+)
+const GAS_LIMIT = Type.Optional(Type.String({ maxLength: 16, pattern: '^[1-9]\\d*$' }))
+const MAX_PERMIT = 4_096
 /** A slippage that a request may name. */
 export const slippage = (byDefault: number) =>
   Type.Optional(
@@ -181,7 +190,7 @@ export const SwapRouteInput = closedObject('SwapRouteInput', {
   tipFee: TIP_FEE,
   permit: Type.Optional(
     Type.String({
-      maxLength: 4_096,
+      maxLength: MAX_PERMIT,
       description:
         "EVM: hex of the signature of permitData, or without permitData of a call of the permit function of Permit2 or of the token that is sold (EIP-2612 or DAI's form)",
     }),
@@ -199,17 +208,11 @@ export const SwapRouteInput = closedObject('SwapRouteInput', {
     ),
   ),
   isAntiMev: IS_ANTI_MEV,
-  deadline: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 4_102_444_800_000,
-      description: 'seconds or ms; default: in 20 minutes',
-    }),
-  ),
+  deadline: DEADLINE,
   gasPrice: WEI,
   maxFeePerGas: WEI,
   maxPriorityFeePerGas: WEI,
-  gasLimit: Type.Optional(Type.String({ maxLength: 16, pattern: '^[1-9]\\d*$' })),
+  gasLimit: GAS_LIMIT,
 })
 
 /** Fields of an unsigned EVM transaction. */
@@ -305,9 +308,20 @@ export const SwapInput = closedObject('SwapInput', {
   ),
   inputMint: Type.Optional(TOKEN('Token that is sold; default: the other token of the pool')),
   outputMint: Type.Optional(TOKEN('Token that is bought; default: the other token of the pool')),
+  recipientAddress: Type.Optional(
+    Type.String({ maxLength: 128, description: 'userAddress: another one answers 501' }),
+  ),
   priorityFee: PRIORITY_FEE,
   tipFee: TIP_FEE,
+  permit: Type.Optional(
+    Type.String({ maxLength: MAX_PERMIT, description: 'Not offered: a route takes it' }),
+  ),
   isAntiMev: IS_ANTI_MEV,
+  deadline: DEADLINE,
+  gasPrice: WEI,
+  maxFeePerGas: WEI,
+  maxPriorityFeePerGas: WEI,
+  gasLimit: GAS_LIMIT,
 })
 
 /** The transaction of a swap over one pool. */

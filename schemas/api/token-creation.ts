@@ -7,8 +7,21 @@ const MAX_TEXT = 1_024
 /** Pictures come as data; they are refused with an error of their own. */
 const MAX_IMAGE = 1_000_000
 
+/** What only other launchpads let a creator choose. */
+export const OTHER_LAUNCHPAD_FIELDS = [
+  ...(['supply', 'migrateType', 'totalSellA', 'totalFundRaisingB', 'totalLockedAmount'] as const),
+  ...(['cliffPeriod', 'unlockPeriod', 'shareFeeReceiver', 'shareFeeRate'] as const),
+] as const
+
+const NOT_OFFERED = Type.Optional(
+  Type.Unknown({ description: 'Not offered: only other launchpads let it be chosen' }),
+)
+const otherLaunchpads = Object.fromEntries(
+  OTHER_LAUNCHPAD_FIELDS.map((name) => [name, NOT_OFFERED]),
+) as Record<(typeof OTHER_LAUNCHPAD_FIELDS)[number], typeof NOT_OFFERED>
+
 /** What is wanted beside the token itself. */
-const TokenCreationExtra = namedObject('TokenCreationExtra', {
+const TokenCreationExtra = closedObject('TokenCreationExtra', {
   buyAmount: Type.Optional(
     Type.Union([Type.String({ maxLength: 128 }), Type.Number()], {
       description: 'Lamports that the creator buys for in the same transaction, fees included',
@@ -21,6 +34,7 @@ const TokenCreationExtra = namedObject('TokenCreationExtra', {
     }),
   ),
   decimals: Type.Optional(Type.Integer({ description: '6 is the only one' })),
+  ...otherLaunchpads,
 })
 
 /** A token that is to be made, by whom. */

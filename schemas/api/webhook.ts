@@ -198,7 +198,7 @@ export const RotateWebhook = nullable(
     {
       secret: Type.Optional(nullable(Type.String({ maxLength: MAX_SENT_SECRET }))),
       gracePeriodSeconds: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 604_800, default: 86_400 }),
+        Type.Integer({ minimum: 0, maximum: 604_800, description: 'Default: 86400' }),
       ),
     },
     { title: 'RotateWebhook', additionalProperties: false },

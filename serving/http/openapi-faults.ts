@@ -1,4 +1,5 @@
 import { FAULTS, type FaultName } from '../../core/errors.ts'
+import { PaymentRequired } from '../../schemas/api/payment.ts'
 import { problemStatus, type StatusMode } from './problem-details.ts'
 
 /** An operation as the document sees it; `path` is without its version. */
@@ -184,16 +185,37 @@ export const PARSER_ERROR_RESPONSES = {
   431: { type: 'null', description: 'The header of the request is too large' },
 } as const
 
+/** Of answers to calls with a payment, where paying per call is on. */
+export const RECEIPT_HEADER = {
+  'PAYMENT-RESPONSE': {
+    type: 'string',
+    description: 'How the payment of the call ended (x402 version 2), base 64',
+  },
+}
+const TERMS_HEADER = {
+  'PAYMENT-REQUIRED': { type: 'string', description: 'Payment terms (x402 version 2), base 64' },
+}
+const TERMS_ANSWER = {
+  schema: PaymentRequired,
+  headers: { ...TERMS_HEADER, ...RECEIPT_HEADER },
+}
+
 /** What the document says of each status of `faults`. */
 export const errorResponses = (
   faults: readonly FaultName[],
   statusMode: StatusMode,
 ): Readonly<Record<string, object>> => {
-  const problem = { schema: { $ref: 'Problem#' } }
-  const answer = (name: FaultName) => ({
-    description: FAULTS[name].message,
-    content: { 'application/problem+json': problem, 'application/json': problem },
-  })
+  const answer = (name: FaultName) => {
+    const { headers, schema } =
+      name === 'PAYMENT_REQUIRED'
+        ? TERMS_ANSWER
+        : { headers: undefined, schema: { $ref: 'Problem#' } }
+    return {
+      description: FAULTS[name].message,
+      ...(headers && { headers }),
+      content: { 'application/problem+json': { schema }, 'application/json': { schema } },
+    }
+  }
   return Object.fromEntries([
     ...faults
       .toReversed()

@@ -13,6 +13,7 @@ import {
   openFaults,
   operationFaults,
   PARSER_ERROR_RESPONSES,
+  RECEIPT_HEADER,
 } from './openapi-faults.ts'
 import type { StatusMode } from './problem-details.ts'
 
@@ -38,14 +39,6 @@ const LIMIT_HEADERS = {
   'X-Quota-Remaining': { type: 'number', description: 'Units left this month, -1 = without end' },
 }
 
-/** Of paid calls, where paying per call is on. */
-const TERMS_HEADER = {
-  'PAYMENT-REQUIRED': { type: 'string', description: 'Payment terms (x402 version 2), base 64' },
-}
-const RECEIPT_HEADER = {
-  'PAYMENT-RESPONSE': { type: 'string', description: 'Receipt of a paid call, base 64' },
-}
-
 const RETRY_HEADERS = { 'Retry-After': integerHeader('Seconds until the call may be repeated') }
 const REPEATED_STATUSES: ReadonlySet<string> = new Set(['429', '503'])
 
@@ -56,7 +49,6 @@ const withLimitHeaders = (response: object, isPayable: boolean): object =>
       const own = {
         ...(status === '200' && LIMIT_HEADERS),
         ...(status === '200' && isPayable && RECEIPT_HEADER),
-        ...(status === '402' && TERMS_HEADER),
         ...(REPEATED_STATUSES.has(status) && RETRY_HEADERS),
       }
       const headers = { ...answer.headers, ...own }

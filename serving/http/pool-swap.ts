@@ -76,6 +76,7 @@ export const poolSwapRoutes =
         const isRouted = market.routers.some(({ protocol }) => wanted?.has(protocol) ?? true)
         if (vm === 'evm' && !isRouted) throw new Fault('DEX_NOT_SUPPORTED')
         const pool = await namedPool(deps, market, body.poolAddress)
+        requireOfferedTerms(market, body)
         const whole = wholeBody(market, body, pool)
         const request = { market, pool, wanted, body: whole, search, startedMs }
         const swap = await (vm === 'svm' ? solanaSwap(deps, request) : evmSwap(deps, request))
@@ -107,20 +108,29 @@ const namedPool = async (
 
 type Body = Static<typeof SwapInput>
 
+/** Throws `Fault` NOT_IMPLEMENTED for a permit and for another recipient than the signer, INVALID_ADDRESS. */
+const requireOfferedTerms = (
+  { chain }: ChainMarket,
+  { userAddress, recipientAddress, permit }: Body,
+): void => {
+  const refuse = (parameter: string, reason: string): never => {
+    throw new Fault('NOT_IMPLEMENTED', undefined, { parameter, reason })
+  }
+  if (permit !== undefined) refuse('permit', 'a swap over one pool takes an approval')
+  if (recipientAddress === undefined) return
+  const owner = parseWalletAddress(chain.id, userAddress, 'userAddress')
+  if (parseWalletAddress(chain.id, recipientAddress, 'recipientAddress') === owner) return
+  refuse('recipientAddress', 'a swap over one pool pays the signer')
+}
+
 /** A request with both tokens and the slippage of swaps, as a route takes it. */
 const wholeBody = (market: ChainMarket, body: Body, pool: Pool | undefined) => {
-  const { dex, userAddress, amount, swapMode, slippage, priorityFee, tipFee, isAntiMev } = body
+  const { poolAddress, ...asked } = body
   const pooled = (token: string): string => pooledToken(market, token.toLowerCase())
   return {
-    dex,
-    userAddress,
-    amount,
-    slippage: slippage ?? DEFAULT_SLIPPAGE,
+    ...asked,
+    slippage: body.slippage ?? DEFAULT_SLIPPAGE,
     ...swapTokens(body, pool, market.chain.vm === 'evm' ? pooled : (token) => token),
-    ...(swapMode !== undefined && { swapMode }),
-    ...(priorityFee !== undefined && { priorityFee }),
-    ...(tipFee !== undefined && { tipFee }),
-    ...(isAntiMev !== undefined && { isAntiMev }),
   }
 }
 

@@ -1,7 +1,11 @@
 import { Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
-import { CreateTokenInput, CreateTokenResponse } from '../../schemas/api/token-creation.ts'
+import {
+  CreateTokenInput,
+  CreateTokenResponse,
+  OTHER_LAUNCHPAD_FIELDS,
+} from '../../schemas/api/token-creation.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import {
   parseBuyAmount,
@@ -29,11 +33,6 @@ export interface TokenCreationDeps {
 const DEFAULT_SLIPPAGE = '5'
 /** Decimals of every token of pump.fun. */
 const DECIMALS = 6
-/** What only other launchpads let a creator choose: ignoring it would make another token than was asked for. */
-const OTHER_LAUNCHPAD_FIELDS = [
-  ...['supply', 'migrateType', 'totalSellA', 'totalFundRaisingB', 'totalLockedAmount'],
-  ...['cliffPeriod', 'unlockPeriod', 'shareFeeReceiver', 'shareFeeRate'],
-]
 
 /** Unsigned transactions of new tokens. */
 export const tokenCreationRoutes =
@@ -108,6 +107,7 @@ const readCreation = (chainId: string, body: CreateTokenInput): CreationOrder =>
   }
 }
 
+/** Ignoring them would make another token than was asked for. */
 const rejectOtherLaunchpadFields = ({ image, extra = {} }: CreateTokenInput): void => {
   const refuse = (parameter: string, reason: string): never => {
     throw new Fault('NOT_IMPLEMENTED', undefined, { parameter, reason })

@@ -1,8 +1,16 @@
 /** Swaps over one named pool through the API: signed, mined by a real node, and paid to the last unit by real Uniswap contracts. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Address, type Hex, keccak256, numberToHex, parseEther, toHex } from 'viem'
-import type { DexQuote } from '../../schemas/api/swap.ts'
+import {
+  type Address,
+  type Hex,
+  keccak256,
+  numberToHex,
+  parseEther,
+  parseTransaction,
+  toHex,
+} from 'viem'
+import type { DexQuote, SwapResponse } from '../../schemas/api/swap.ts'
 import { type Anvil, devAccount, startAnvil } from '../support/nodes/anvil.ts'
 import { deployUniswapMarket, type UniswapMarket } from '../support/nodes/uniswap-v2-v3.ts'
 import { COIN, type SwapStack, startSwapStack } from '../support/swap-stack.ts'
@@ -121,6 +129,35 @@ test('a pool that was drained after its last event is refused when the transacti
   const nobody = `0x${keccak256(toHex('nobody')).slice(26)}` as Address
   const poor = await stack.buildOverPool({ ...asked, owner: nobody, sold: weth, amount })
   assert.deepEqual([poor.status, poor.body.code], [422, 50_017])
+})
+
+test('a swap over a named pool has the deadline, the fees and the gas of its request', async () => {
+  const { usd, pools } = market
+  const owner = devAccount(5).address
+  const deadline = Math.floor(Date.now() / 1_000) + 900
+  const { body, status } = await stack.post<SwapResponse>('/v2/dex/ethereum/swap', {
+    dex: 'auto',
+    userAddress: owner,
+    recipientAddress: owner.toLowerCase(),
+    poolAddress: pools.v2Usd,
+    slippage: 1,
+    amount: parseEther('0.01').toString(),
+    inputMint: COIN,
+    outputMint: usd,
+    maxFeePerGas: '7000000000',
+    maxPriorityFeePerGas: '11',
+    gasLimit: '345678',
+    deadline,
+  })
+  assert.equal(status, 200, JSON.stringify(body))
+  const {
+    gas,
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+    data = '0x',
+  } = parseTransaction(body.txHex as Hex)
+  assert.deepEqual([gas, maxFeePerGas, maxPriorityFeePerGas], [345_678n, 7_000_000_000n, 11n])
+  assert.ok(data.includes(numberToHex(deadline, { size: 32 }).slice(2)), data)
 })
 
 test('a swap of a token without an allowance is returned with its approval', async () => {

@@ -419,6 +419,7 @@ test('requests that cannot be met are refused with their reason', async () => {
     ['eth/create', { ...terms, totalAmount: '1.5' }, [400, 40014]],
     ['eth/create', { ...terms, totalAmount: '0' }, [400, 40015]],
     ['eth/create', { ...terms, totalAmount: '2' }, [400, 40015]],
+    ['eth/create', { ...terms, Expiration: 60 }, [400, 40001]],
     ['eth/create', { ...terms, fixedAmount: (2n ** 255n).toString() }, [400, 40016]],
     ['eth/create', { ...terms, totalAmount: parseEther('999999').toString() }, [422, 50017]],
     ['eth/create', { ...terms, totalAmount: '9', maxClaims: 101 }, [400, 40002]],

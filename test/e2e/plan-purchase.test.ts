@@ -129,6 +129,15 @@ const planOf = async (headers: Readonly<Record<string, string>>, base = api.base
 }
 
 /** The document says what is answered. */
+interface DocumentedAnswer {
+  readonly headers: object
+  readonly content: object
+}
+interface DocumentedOperation {
+  readonly 'x-payable'?: boolean
+  readonly responses: Readonly<Record<number, unknown>>
+}
+
 const assertFields = (body: unknown, schema: string): void =>
   assert.deepEqual(
     Object.keys(body as object).toSorted(),
@@ -139,10 +148,31 @@ test('an unpaid call names where plans are bought', async () => {
   const { status, body } = await callApi(api, '/v2/token/search?q=a', { headers: {} })
   const { details } = body as { readonly details: object }
   assert.equal(status, 402)
+  assertFields(body, 'PaymentRequired')
+  const { accepts } = body as { readonly accepts: readonly unknown[] }
+  for (const offer of accepts) assertFields(offer, 'PaymentOffer')
   const plans = { purchase: '/x402/purchase', pricing: '/x402/pricing' }
   assert.deepEqual(details, { cu: 0.25, ...plans })
   for (const path of Object.values(plans))
     assert.notEqual((await callApi(api, path, { headers: {} })).status, 404, path)
+})
+
+test('the API document has the terms and the headers of every operation that can be paid for', async () => {
+  const { body } = await callApi(api, '/openapi.json', { headers: {} })
+  const { paths, components } = body as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
+    readonly components: { readonly responses: { readonly Status402: DocumentedAnswer } }
+  }
+  const operations = Object.values(paths).flatMap((path) => Object.values(path))
+  const payable = operations.filter((operation) => operation['x-payable'] === true)
+  assert.ok(payable.length > 100)
+  const sales = [paths['/x402/purchase']?.get, paths['/x402/purchase']?.post]
+  for (const operation of [...payable, ...sales])
+    assert.deepEqual(operation?.responses[402], { $ref: '#/components/responses/Status402' })
+  const { headers, content } = components.responses.Status402
+  assert.deepEqual(Object.keys(headers), ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE'])
+  const terms = { schema: { $ref: '#/components/schemas/PaymentRequired' } }
+  assert.deepEqual(content, { 'application/problem+json': terms, 'application/json': terms })
 })
 
 test('the price list has the plans for sale, and a plan that is not for sale answers 400 with the allowed names', async () => {

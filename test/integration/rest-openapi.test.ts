@@ -112,10 +112,13 @@ test('the API document describes every route, with price, credentials and errors
 test('no field with a list of values is named as another schema: generators make one class of both and drop what uses it', async () => {
   const document = record((await callApi(api, '/openapi.json', { headers: {} })).body)
   const schemas = Object.entries(record(record(document.components).schemas))
-  const pascal = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
+  const pascal = (name: string): string =>
+    name.replaceAll(/(?:^|[_-])(\w)/g, (_, first: string) => first.toUpperCase())
+  const listed = (name: string, field: string, of: unknown): readonly string[] =>
+    Array.isArray(record(record(of).items ?? {}).enum) ? [`${name}${pascal(field)}Item`] : []
   const enums = schemas.flatMap(([name, schema]) =>
     Object.entries(record(record(schema).properties ?? {})).flatMap(([field, of]) =>
-      Array.isArray(record(of).enum) ? [`${name}${pascal(field)}`] : [],
+      Array.isArray(record(of).enum) ? [`${name}${pascal(field)}`] : listed(name, field, of),
     ),
   )
   assert.ok(enums.includes('JobState') && enums.includes('PurchaseStatus'))
@@ -124,6 +127,36 @@ test('no field with a list of values is named as another schema: generators make
     enums.filter((name) => names.has(name)),
     [],
   )
+})
+
+const TRANSACTION_PATHS =
+  /^\/v[12]\/(?:dex\/\{chain\}\/|transaction\/\{chain\}\/|redpacket\/\{chain\}\/)/
+
+test('bodies that ask for a transaction are closed; no optional field of a body has a default, which generators make required', async () => {
+  const document = record((await callApi(api, '/openapi.json', { headers: {} })).body)
+  const schemas = record(record(document.components).schemas)
+  const bodies = Object.entries(record(document.paths)).flatMap(([path, operations]) =>
+    Object.values(record(operations)).flatMap((operation) => {
+      const { requestBody } = record(operation)
+      if (requestBody === undefined) return []
+      const media = Object.values(record(record(requestBody).content))
+      return media.map((each) => ({ path, references: JSON.stringify(each) }))
+    }),
+  )
+  const named = ({ references }: { readonly references: string }) =>
+    [...references.matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name = '']) => name)
+  const closed = new Set(bodies.filter(({ path }) => TRANSACTION_PATHS.test(path)).flatMap(named))
+  assert.equal(closed.size, 8)
+  for (const name of [...closed, 'TokenCreationExtra', 'SendTransactionOptions'])
+    assert.equal(record(schemas[name]).additionalProperties, false, name)
+  const names = new Set(bodies.flatMap(named))
+  assert.ok(names.has('RotateWebhook'))
+  for (const name of names) {
+    const { properties = {}, required = [] } = record(schemas[name])
+    for (const [field, of] of Object.entries(record(properties)))
+      if (!(required as readonly unknown[]).includes(field))
+        assert.equal(record(of).default, undefined, `${name}.${field}`)
+  }
 })
 
 test('without upload storage the presign route answers 502 and costs nothing', async () => {

@@ -287,7 +287,12 @@ test('a swap over one pool is refused with a code for each way in which it is wr
     ['no pool of this address', { poolAddress: addressFromNumber(109) }, 404, 40401],
     ['no address', { poolAddress: 'pool' }, 400, 40005],
     ['a misspelt field', { Slippage: 0.1 }, 400, 40001],
-    ['another recipient', { recipientAddress: addressFromNumber(8) }, 400, 40001],
+    ['another recipient', { recipientAddress: addressFromNumber(8) }, 501, 40024],
+    ['a recipient that is not an address', { recipientAddress: 'nobody' }, 400, 40005],
+    ['a permit', { permit: '0x00' }, 501, 40024],
+    ['a deadline that is over', { deadline: 1 }, 400, 40031],
+    ['fees of two kinds', { gasPrice: '1', maxFeePerGas: '1' }, 400, 40022],
+    ['a tip of Solana', { tipFee: '1000' }, 400, 40022],
     ['a pool of a protocol that is not quoted', { poolAddress: CURVED }, 400, 40020],
     ['a pool whose state is not known', { poolAddress: UNSEEN }, 422, 50010],
     ['a pool without money', { poolAddress: DRAINED }, 422, 40006],
@@ -320,6 +325,23 @@ test('a swap over one pool is refused with a code for each way in which it is wr
   for (const [name, more, status, code] of cases) {
     const answer = await askSwap(more)
     assert.deepEqual([answer.status, answer.code], [status, code], name)
+  }
+})
+
+test('a swap over one pool takes every field that a route takes, and names the one that is not offered', async () => {
+  const taken = {
+    recipientAddress: addressFromNumber(7),
+    deadline: Date.now() + 60_000,
+    gasLimit: '300000',
+    maxFeePerGas: '3000000000',
+    maxPriorityFeePerGas: '1',
+    tipFee: '0',
+    priorityFee: '0',
+  }
+  assert.equal((await askSwap(taken)).code, 50018, 'there is no node')
+  for (const more of [{ recipientAddress: addressFromNumber(8) }, { permit: '0x00' }]) {
+    const { details } = await askSwap(more)
+    assert.equal(details?.parameter, Object.keys(more)[0])
   }
 })
 

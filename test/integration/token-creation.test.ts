@@ -254,6 +254,8 @@ test('an invalid token creation request is refused with the code of its mistake'
     [{ priorityFee: '-1' }, 400, 40_022],
     [{ image: 'data:image/png;base64,AAAA' }, 501, 40_024],
     [{ extra: { supply: '1' } }, 501, 40_024],
+    [{ extra: { buyAmount: '1000000', slipage: 1 } }, 400, 40_001],
+    [{ Extra: { buyAmount: '1000000' } }, 400, 40_001],
     [{ extra: { migrateType: 'amm' } }, 501, 40_024],
     [{ extra: { decimals: 9 } }, 501, 40_024],
   ]

@@ -94,3 +94,8 @@ test('the fees of a swap must belong to one type of transaction', () => {
     )
   }
 })
+
+test('an amount of nothing is refused in words that fit whatever it is for', () => {
+  const message = 'The amount is too small'
+  assert.throws(() => parseAmount('0', 'totalAmount'), { faultName: 'AMOUNT_TOO_SMALL', message })
+})

@@ -419,9 +419,10 @@ export const AVRO_NOTATION: readonly string[] = [
     'ordered_at:ts starts_at:ts ends_at:ts used_before:l version:l',
   ].join(' '),
   'record usage.UsageLine = route:s calls:l milli_units:l',
+  'record usage.KeyUse = key_id:s last_used_at:ts',
   [
     'record usage.UsageEvents = org_id:s node:s day:ts lines:usage.UsageLine[] updated_at:ts',
-    'version:l requests:l',
+    'version:l requests:l key_uses:usage.KeyUse[]',
   ].join(' '),
   'record common.SealedKey = sealed:s created_at:ts expires_at:ts',
   'record common.PriceLevel = token:s usd:f',

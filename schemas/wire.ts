@@ -1069,6 +1069,12 @@ export interface UsageLine {
   readonly milli_units: number
 }
 
+/** `onchain.v1.usage.KeyUse` */
+export interface KeyUse {
+  readonly key_id: string
+  readonly last_used_at: number
+}
+
 /** `onchain.v1.usage.UsageEvents` */
 export interface UsageEvents {
   readonly org_id: string
@@ -1078,6 +1084,7 @@ export interface UsageEvents {
   readonly updated_at: number
   readonly version: number
   readonly requests: number
+  readonly key_uses: readonly KeyUse[]
 }
 
 /** `onchain.v1.common.SealedKey` */

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { SCOPES } from '../scopes.ts'
-import { namedObject, nullable } from './common.ts'
+import { LastUse, namedObject, nullable } from './common.ts'
 
 const units = (about: string) => Type.Number({ description: about })
 
@@ -90,6 +90,7 @@ const KEY_FIELDS = {
   scopes: Type.Array(Type.String()),
   expiresAt: nullable(Time),
   createdAt: Time,
+  lastUsedAt: LastUse,
 }
 
 /** An API key without its text. */

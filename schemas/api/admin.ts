@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { PLANS, type PlanName } from '../plans.ts'
 import { SCOPES } from '../scopes.ts'
-import { nullable } from './common.ts'
+import { LastUse, nullable } from './common.ts'
 
 const id = (prefix: string) =>
   Type.String({ minLength: 1, maxLength: 64, description: `Starts with ${prefix}_` })
@@ -172,6 +172,7 @@ export const KeyView = Type.Object({
   scopes: Type.Array(Type.String()),
   expiresAt: nullable(Time),
   createdAt: Time,
+  lastUsedAt: LastUse,
 })
 export type KeyView = Static<typeof KeyView>
 

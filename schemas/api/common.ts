@@ -21,6 +21,14 @@ export const textFields = <const Name extends string>(about: Readonly<Record<Nam
 export const nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
   Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] })
 
+/** When a credential was last used. */
+export const LastUse = nullable(
+  Type.String({
+    description:
+      'ISO 8601 with milliseconds: the last request that the rate limit allowed, known within a second in every process; null: none in the last 62 days',
+  }),
+)
+
 /** A decimal number as text, plain notation, or null when it is unknown. */
 export const decimalOrNull = (about: string) => nullable(Type.String({ description: about }))
 

@@ -19,6 +19,7 @@ const API_KEY = {
   scopes: ['webhook.read'],
   expiresAt: '2027-01-01T00:00:00.000Z',
   createdAt: MADE_AT,
+  lastUsedAt: null,
 }
 const WALLET = {
   chain: 'evm',

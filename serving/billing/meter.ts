@@ -23,6 +23,8 @@ export interface QuotaMeter extends Meter {
   rate(principal: Principal): RateLimitState
   /** What limits of other things than requests are shared with other processes by. */
   readonly counts: SharedCounts
+  /** When an API key was last used for a request that its rate allowed, epoch milliseconds. */
+  keyLastUsedAtMs(keyId: string): number | undefined
 }
 
 /**
@@ -47,6 +49,7 @@ export const createMeter = ({
   return {
     ...ledger,
     counts: usage,
+    keyLastUsedAtMs: usage.keyLastUsedAtMs,
     month: (orgId) => usage.month(orgId),
     rate: (principal) => organizations.peek(principal.orgId, rateOf(principal)),
     take: async (subject) => {
@@ -55,8 +58,17 @@ export const createMeter = ({
       }
       const { principal } = subject
       const state = organizations.take(principal.orgId, rateOf(principal))
-      if (state.allowed) usage.countRequest(principal.orgId, nowMs())
+      if (state.allowed) noteRequest(usage, principal, nowMs())
       return state
     },
   }
+}
+
+const noteRequest = (
+  usage: UsageTotals,
+  { orgId, kind, credentialId }: Principal,
+  atMs: number,
+): void => {
+  usage.countRequest(orgId, atMs)
+  if (kind === 'api-key') usage.noteKeyUse(orgId, credentialId, atMs)
 }

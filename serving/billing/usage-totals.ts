@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { DAY_MS } from '../../core/time.ts'
 import type { UsageEvents } from '../../schemas/wire.ts'
 
@@ -30,8 +31,15 @@ export interface SharedCounts {
   onRequests(listener: (key: string, requests: number) => void): void
 }
 
+/** When API keys were last used, over all processes and restarts. */
+export interface KeyUses {
+  noteKeyUse(orgId: string, keyId: string, atMs: number): void
+  /** Epoch milliseconds; undefined: not in the 62 days for which usage is kept. */
+  keyLastUsedAtMs(keyId: string): number | undefined
+}
+
 /** Charges of the current month: this process's own, and those that others have written. */
-export interface UsageTotals extends SharedCounts {
+export interface UsageTotals extends SharedCounts, KeyUses {
   /** A charge at a moment of this month or the one before. */
   charge(orgId: string, charge: Charge): void
   /** Used in the current month, thousandths of a CU. */
@@ -65,6 +73,8 @@ interface NodeDayUsage {
   readonly node: string
   readonly lines: UsageByRoute
   requests: number
+  /** By key id, epoch milliseconds. */
+  readonly keyUses: Map<string, number>
 }
 
 const addUsage = (lines: UsageByRoute, route: string, { calls, milliUnits }: UsageEntry): void => {
@@ -78,10 +88,24 @@ const addUsage = (lines: UsageByRoute, route: string, { calls, milliUnits }: Usa
 const totalUnits = (lines: UsageByRoute): number =>
   [...lines.values()].reduce((sum, { milliUnits }) => sum + milliUnits, 0)
 
+/** Keys whose last use is remembered; of those used longest ago it is forgotten first. */
+const MAX_KEYS = 100_000
+
+const createLastUses = () => {
+  const lastUses = new LRUCache<string, number>({ max: MAX_KEYS })
+  return {
+    note: (keyId: string, atMs: number): void => {
+      if (atMs > (lastUses.get(keyId) ?? 0)) lastUses.set(keyId, atMs)
+    },
+    find: (keyId: string): number | undefined => lastUses.get(keyId),
+  }
+}
+
 /** Starts empty; `node` identifies this process. Days before the previous month are dropped. */
 export const createUsageTotals = (node: string, nowMs: () => number): UsageTotals => {
   const orgs = new Map<string, OrgUsage>()
   const dirty = new Map<string, { readonly orgId: string; readonly day: number }>()
+  const lastUses = createLastUses()
   const listeners: ((orgId: string, requests: number) => void)[] = []
   /** Start of the day when it was last looked for counts that serve no more. */
   let sweptDay = 0
@@ -100,12 +124,7 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
     const monthMs = monthStartMs(nowMs())
     const existing = orgs.get(orgId)
     if (existing?.monthMs === monthMs) return existing
-    const oldest = monthStartMs(nowMs(), -1)
-    const recentDays = [...(existing?.days ?? [])].filter(([, { day }]) => day >= oldest)
-    const usage: OrgUsage = { monthMs, milliUnits: 0, days: new Map(recentDays) }
-    for (const { day, lines } of usage.days.values()) {
-      if (day >= monthMs) usage.milliUnits += totalUnits(lines)
-    }
+    const usage = startMonth(monthMs, monthStartMs(nowMs(), -1), existing?.days)
     orgs.set(orgId, usage)
     return usage
   }
@@ -116,7 +135,7 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
     const { days } = usageOf(orgId)
     const day = atMs - (atMs % DAY_MS)
     const key = `${day}/${node}`
-    const entry = days.get(key) ?? { day, node, lines: new Map(), requests: 0 }
+    const entry = days.get(key) ?? { day, node, lines: new Map(), requests: 0, keyUses: new Map() }
     days.set(key, entry)
     markDirty(orgId, day)
     return entry
@@ -129,6 +148,11 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
     countRequest: (orgId, atMs) => {
       ownDay(orgId, atMs).requests += 1
     },
+    noteKeyUse: (orgId, keyId, atMs) => {
+      ownDay(orgId, atMs).keyUses.set(keyId, atMs)
+      lastUses.note(keyId, atMs)
+    },
+    keyLastUsedAtMs: lastUses.find,
     month: (orgId) => summarizeMonth(usageOf(orgId)),
     charge: (orgId, { route, milliUnits, atMs }) => {
       const { day, lines } = ownDay(orgId, atMs)
@@ -136,7 +160,8 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
       const usage = usageOf(orgId)
       if (day >= usage.monthMs) usage.milliUnits += milliUnits
     },
-    applyRecord: ({ org_id, node: other, day, lines, requests }) => {
+    applyRecord: ({ org_id, node: other, day, lines, requests, key_uses }) => {
+      if (other !== node) for (const use of key_uses) lastUses.note(use.key_id, use.last_used_at)
       if (other === node || isOldCount(day, lines.length, nowMs())) return
       const usage = usageOf(org_id)
       // The last day of the month before still reports requests of a moment ago.
@@ -147,7 +172,7 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
         addUsage(next, route, { calls, milliUnits: milli_units })
       }
       const previous = usage.days.get(key)
-      usage.days.set(key, { day, node: other, lines: next, requests })
+      usage.days.set(key, { day, node: other, lines: next, requests, keyUses: new Map() })
       if (day >= usage.monthMs) {
         usage.milliUnits += totalUnits(next) - (previous ? totalUnits(previous.lines) : 0)
       }
@@ -168,13 +193,25 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
   }
 }
 
+/** Usage of a month whose days were partly reported before; those from `oldestDay` on are kept. */
+const startMonth = (
+  monthMs: number,
+  oldestDay: number,
+  known: OrgUsage['days'] = new Map(),
+): OrgUsage => {
+  const days = new Map([...known].filter(([, { day }]) => day >= oldestDay))
+  let milliUnits = 0
+  for (const { day, lines } of days.values()) if (day >= monthMs) milliUnits += totalUnits(lines)
+  return { monthMs, milliUnits, days }
+}
+
 /** Requests of a day that has been over for a day, without a charge. */
 const isOldCount = (day: number, charges: number, nowMs: number): boolean =>
   charges === 0 && day < nowMs - 2 * DAY_MS
 
 const usageRecord = (
   orgId: string,
-  { day, node, lines, requests }: NodeDayUsage,
+  { day, node, lines, requests, keyUses }: NodeDayUsage,
   nowMs: number,
 ): UsageEvents => ({
   org_id: orgId,
@@ -186,6 +223,7 @@ const usageRecord = (
     milli_units: milliUnits,
   })),
   requests,
+  key_uses: [...keyUses].map(([key_id, last_used_at]) => ({ key_id, last_used_at })),
   updated_at: nowMs,
   version: 1,
 })

@@ -20,6 +20,7 @@ import type { Actor } from '../auth/control-records.ts'
 import type { Organizations } from '../auth/organizations.ts'
 import { normalizeWalletAddress } from '../auth/siwx-message.ts'
 import { walletKey } from '../auth/wallet-link-rows.ts'
+import type { QuotaMeter } from '../billing/meter.ts'
 import type { Principal } from '../interfaces.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
 import { requirePrincipal } from './account.ts'
@@ -31,6 +32,7 @@ export interface AccountCredentialDeps {
   readonly organizations: Pick<Organizations, 'adminAs' | 'walletsAs' | 'readProof' | 'registry'>
   readonly cursors: Cursors
   readonly nowMs: () => number
+  readonly meter: Pick<QuotaMeter, 'keyLastUsedAtMs'>
 }
 
 /**
@@ -53,8 +55,8 @@ const toActor = (principal: Principal, { caller, id }: FastifyRequest): Actor =>
   requestId: id,
 })
 
-const ownKeyBody = (row: ApiKey): OwnKey => {
-  const { appId: _, ...body } = apiKeyBody(row)
+const ownKeyBody = (row: ApiKey, meter: AccountCredentialDeps['meter']): OwnKey => {
+  const { appId: _, ...body } = apiKeyBody(row, meter.keyLastUsedAtMs(row.key_id))
   return body
 }
 
@@ -73,7 +75,7 @@ export const accountCredentialRoutes =
   }
 
 const ownKeyRoutes =
-  ({ organizations, cursors, nowMs }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
+  ({ organizations, cursors, nowMs, meter }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { adminAs, registry } = organizations
     app.post(
@@ -97,7 +99,7 @@ const ownKeyRoutes =
         })
         const row = registry.key(keyId)
         if (row === undefined) throw new Fault('NOT_FOUND', 'No such key')
-        return { ...ownKeyBody(row), apiKey }
+        return { ...ownKeyBody(row, meter), apiKey }
       },
     )
     app.get(
@@ -114,7 +116,7 @@ const ownKeyRoutes =
         const { appId } = requirePrincipal(principal)
         return paginateRows(registry.keysOf(appId), query, {
           idOf: ({ key_id }) => key_id,
-          view: ownKeyBody,
+          view: (row) => ownKeyBody(row, meter),
           cursors,
           list: ['own keys', appId],
         })

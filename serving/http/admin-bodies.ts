@@ -48,8 +48,8 @@ export const applicationBody = (row: Application): AppView => ({
   updatedAt: toIsoTime(row.updated_at),
 })
 
-/** A key without its text. */
-export const apiKeyBody = (row: ApiKey): KeyView => ({
+/** A key without its text; `lastUsedAtMs` as the meter has it. */
+export const apiKeyBody = (row: ApiKey, lastUsedAtMs: number | undefined): KeyView => ({
   keyId: row.key_id,
   appId: row.app_id,
   name: row.name,
@@ -57,6 +57,7 @@ export const apiKeyBody = (row: ApiKey): KeyView => ({
   scopes: [...row.scopes],
   expiresAt: row.expires_at === 0 ? null : toIsoTime(row.expires_at),
   createdAt: toIsoTime(row.created_at),
+  lastUsedAt: lastUsedAtMs === undefined ? null : toIsoTime(lastUsedAtMs),
 })
 
 /** A signing key and its slot. */

@@ -264,6 +264,7 @@ const keyRoutes =
     organizations: { adminAs, registry },
     nowMs,
     cursors,
+    meter,
   }: AdminRouteDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.post(
@@ -314,7 +315,7 @@ const keyRoutes =
         const rows = registry.keysOf(params.appId)
         return paginateRows(rows, query, {
           idOf: ({ key_id }) => key_id,
-          view: apiKeyBody,
+          view: (row) => apiKeyBody(row, meter.keyLastUsedAtMs(row.key_id)),
           cursors,
           list: ['keys', params.appId],
         })

@@ -101,6 +101,8 @@ test('an API key of an account is shown once, listed without its text, and refus
   })
   assert.equal(made.status, 200, made.text)
   const { apiKey, keyId } = bodyOf(made)
+  assert.equal((made.body as { lastUsedAt: unknown }).lastUsedAt, null)
+  const askedAtMs = Date.now()
   assert.equal((await plan({ 'x-api-key': apiKey })).status, 200)
   const webhooks = await send({ 'x-api-key': apiKey }, 'GET', '/v2/webhook/endpoint')
   assert.equal(webhooks.status, 200)
@@ -110,6 +112,8 @@ test('an API key of an account is shown once, listed without its text, and refus
   assert.deepEqual(row?.scopes, ['webhook.read'])
   assert.deepEqual([row?.name, row?.prefix], ['shop', apiKey.slice(0, 16)])
   assert.equal(row?.expiresAt, new Date(expiresAt).toISOString())
+  const lastUsedAtMs = Date.parse(String(row?.lastUsedAt))
+  assert.ok(lastUsedAtMs >= askedAtMs && lastUsedAtMs <= Date.now(), `${row?.lastUsedAt}`)
   const pages = await send(keyOf(owner), 'GET', '/v2/account/keys?limit=1')
   const { nextCursor } = pages.body as { nextCursor: string }
   const rest = await send(keyOf(owner), 'GET', `/v2/account/keys?limit=1&cursor=${nextCursor}`)

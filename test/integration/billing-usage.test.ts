@@ -87,6 +87,34 @@ test('usage survives a restart, by route and by day', async () => {
   await second.stop()
 })
 
+test('the last use of an API key is known in other processes and after a restart; what the rate limit refuses does not count', async () => {
+  const key: Principal = { ...who('org_key'), kind: 'api-key', credentialId: 'key_used' }
+  const [here, there] = [await open(), await open()]
+  await here.meter.take({ principal: who('org_key') })
+  assert.equal(here.meter.keyLastUsedAtMs('key_used'), undefined)
+  const usedAtMs = nowMs()
+  await here.meter.take({ principal: key })
+  await until(() => there.meter.keyLastUsedAtMs('key_used') === usedAtMs, 'the use, elsewhere')
+  clock.nowMs += 86_400_000
+  await there.meter.take({ principal: key })
+  await until(() => here.meter.keyLastUsedAtMs('key_used') === nowMs(), 'the newer use')
+  await here.stop()
+  await there.stop()
+  const again = await open()
+  assert.equal(again.meter.keyLastUsedAtMs('key_used'), nowMs())
+  assert.equal(again.meter.keyLastUsedAtMs('jti'), undefined)
+  const lastAllowedMs = nowMs()
+  clock.nowMs += 1
+  let state = await again.meter.take({ principal: key })
+  while (state.allowed) state = await again.meter.take({ principal: key })
+  const allowed = again.meter.keyLastUsedAtMs('key_used')
+  clock.nowMs += 1
+  assert.equal((await again.meter.take({ principal: key })).allowed, false)
+  assert.equal(again.meter.keyLastUsedAtMs('key_used'), allowed)
+  assert.ok(lastAllowedMs < (allowed ?? 0))
+  await again.stop()
+})
+
 test('processes count together: the quota of one is used up by the other', async () => {
   const [here, there] = [await open(), await open()]
   spend(here, 'org_b', 6_000)
@@ -242,7 +270,14 @@ test('requests before the start cost nothing; after a late report the next reque
   const whole = await second.meter.take({ principal: who('org_h') })
   assert.equal(whole.remaining, BURST - 1)
   const late = { org_id: 'org_h', node: 'far', day: clock.nowMs - (clock.nowMs % 86_400_000) }
-  const report = { ...late, lines: [], requests: 1e9, updated_at: clock.nowMs, version: 1 }
+  const report = {
+    ...late,
+    lines: [],
+    requests: 1e9,
+    updated_at: clock.nowMs,
+    version: 1,
+    key_uses: [],
+  }
   second.totals.applyRecord(report)
   const { allowed, retryAfterSeconds } = await second.meter.take({ principal: who('org_h') })
   assert.equal(allowed, false)

@@ -8,18 +8,21 @@ const NOW = Date.UTC(2026, 10, 20)
 const YEAR = 31_556_952_000
 
 const shownEnd = (expiresAtMs: number): string | null =>
-  apiKeyBody({
-    key_id: 'key_1',
-    prefix: 'sluice_live_',
-    hash: '',
-    app_id: 'app_1',
-    org_id: 'org_1',
-    scopes: [],
-    expires_at: expiresAtMs,
-    created_at: NOW,
-    version: 1,
-    name: '',
-  }).expiresAt
+  apiKeyBody(
+    {
+      key_id: 'key_1',
+      prefix: 'sluice_live_',
+      hash: '',
+      app_id: 'app_1',
+      org_id: 'org_1',
+      scopes: [],
+      expires_at: expiresAtMs,
+      created_at: NOW,
+      version: 1,
+      name: '',
+    },
+    undefined,
+  ).expiresAt
 
 test('the expiry of a key is a time in the next hundred years, in milliseconds or ISO format', () => {
   assert.equal(parseExpiry(NOW + 1, NOW), NOW + 1)

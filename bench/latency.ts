@@ -2,14 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Kafka, logLevel, Partitioners } from 'kafkajs'
 import { WebSocket } from 'ws'
 import { createApp } from '../cli/app/app.ts'
 import { loadConfig } from '../core/config/load.ts'
 import { makeSilentLogger } from '../core/ops/logger.ts'
 import { makeMetrics } from '../core/ops/metrics.ts'
 import { evmSource } from '../ingestors/evm/source/evm-source.ts'
+import type { Source } from '../ingestors/follow/contract.ts'
 import { CHAINS } from '../schemas/chains.ts'
 import { startSimulator } from '../simulator/start.ts'
+import { startKafka, startRegistry } from '../test/support/kafka.ts'
+import { tryStart } from '../test/support/optional-dependency.ts'
+import { rounded } from './fold-chain.ts'
 import { quantile } from './quantile.ts'
 
 const WARM_UP_MS = 6_000
@@ -17,6 +22,11 @@ const MEASURE_MS = 20_000
 /** Trades per second of chain time, and how much faster than the clock the chain goes: a block of 60 trades a second. */
 const RATE = 5
 const PACE = 12
+/** What a block of that pace holds. */
+const BLOCK_TRADES = RATE * PACE
+const BLOCK_INTERVAL_MS = 1_000
+/** About what a trade takes as JSON. */
+const TRADE_BYTES = 1_000
 const GENESIS_MS = Date.UTC(2026, 0, 1)
 
 /** A plain socket; every JSON line that comes is handed over with its time of arrival. */
@@ -31,8 +41,63 @@ const openLines = (url: string, onLine: (line: unknown, atMs: number) => void) =
     })
   })
 
-/** Time from a block being announced by the node to its trades being read by a client of the product. */
-export const latencyBench = async (): Promise<void> => {
+/** Delays in milliseconds, ascending. */
+type Delays = readonly number[]
+
+interface KafkaServers {
+  readonly brokers: readonly string[]
+  readonly registryUrl: string
+}
+
+/** The same source; `onBlock` is told of each block when the ingestor has it. */
+const watchBlocks = (source: Source, onBlock: (timeMs: number) => void): Source => ({
+  ...source,
+  async *operations(position, stop) {
+    for await (const op of source.operations(position, stop)) {
+      if (op.op === 'apply') onBlock(op.block.timeMs)
+      yield op
+    }
+  },
+})
+
+/** kafkajs alone: a block is one `send` with a message for each trade, read by `eachMessage`. Produce to consume. */
+const bareDelays = async ({ brokers }: KafkaServers): Promise<Delays> => {
+  const kafka = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING })
+  const topic = `bench.latency.${Date.now()}`
+  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
+  const consumer = kafka.consumer({ groupId: topic })
+  const admin = kafka.admin()
+  await Promise.all([producer.connect(), consumer.connect(), admin.connect()])
+  await admin.createTopics({ topics: [{ topic, numPartitions: 3 }], waitForLeaders: true })
+  await consumer.subscribe({ topics: [topic] })
+  const delays: number[] = []
+  let measuring = false
+  await consumer.run({
+    eachMessage: async ({ message: { value } }) => {
+      const { sentMs } = JSON.parse(value?.toString() ?? '') as { sentMs: number }
+      if (measuring) delays.push(performance.now() - sentMs)
+    },
+  })
+  const padding = 'x'.repeat(TRADE_BYTES)
+  const send = (): void => {
+    const sentMs = performance.now()
+    const messages = Array.from({ length: BLOCK_TRADES }, (_, index) => ({
+      key: `${index}`,
+      value: JSON.stringify({ sentMs, padding }),
+    }))
+    void producer.send({ topic, messages })
+  }
+  const timer = setInterval(send, BLOCK_INTERVAL_MS)
+  await sleep(WARM_UP_MS)
+  measuring = true
+  await sleep(MEASURE_MS)
+  clearInterval(timer)
+  await Promise.all([consumer.disconnect(), producer.disconnect(), admin.disconnect()])
+  return delays.sort((a, b) => a - b)
+}
+
+/** The whole product in one process: from a block in the ingestor's hands to its trades being read by a client. */
+const productDelays = async (servers: KafkaServers | undefined): Promise<Delays> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const log = makeSilentLogger()
   const metrics = makeMetrics()
@@ -46,7 +111,8 @@ export const latencyBench = async (): Promise<void> => {
     log,
     nowMs: () => GENESIS_MS + 120_000 + (Date.now() - startedMs) * PACE,
   })
-  const source = await evmSource({
+  const seenMs = new Map<number, number>()
+  const node = await evmSource({
     chain: CHAINS.eth,
     urls: [simulator.wsUrl],
     concurrency: 8,
@@ -56,9 +122,22 @@ export const latencyBench = async (): Promise<void> => {
     log,
     signal: closing.signal,
   })
+  const source = watchBlocks(node, (timeMs) => seenMs.set(timeMs, performance.now()))
   const { extra } = simulator
+  const config = loadConfig(
+    {},
+    {
+      port: 0,
+      keyPepper: 'bench',
+      dataDir: folder,
+      ...(servers && {
+        kafkaBrokers: [...servers.brokers],
+        schemaRegistryUrl: servers.registryUrl,
+      }),
+    },
+  )
   const app = await createApp({
-    config: { ...loadConfig({}, { port: 0, keyPepper: 'bench' }), chainExtra: { eth: extra } },
+    config: { ...config, chainExtra: { eth: extra } },
     chains: [{ row: CHAINS.eth, source, extra }],
     metrics,
     log,
@@ -69,25 +148,15 @@ export const latencyBench = async (): Promise<void> => {
     },
   })
   const { apiKey } = await app.organizations.createDemo()
-  const announced = new Map<number, number>()
   const delays: number[] = []
   let measuring = false
-  const node = await openLines(simulator.wsUrl, (line, atMs) => {
-    const { params } = line as { params?: { result?: { timestamp: string } } }
-    const timestamp = params?.result?.timestamp
-    if (timestamp !== undefined) announced.set(Number(timestamp) * 1_000, atMs)
-  })
-  node.send(
-    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }),
-  )
   const client = await openLines(app.wsUrl, (line, atMs) => {
     const { push } = line as { push?: { pub?: { data: { t: number } } } }
-    const seenMs = push?.pub && announced.get(push.pub.data.t)
-    if (measuring && seenMs !== undefined) delays.push(atMs - seenMs)
+    const fromMs = push?.pub && seenMs.get(push.pub.data.t)
+    if (measuring && fromMs !== undefined) delays.push(atMs - fromMs)
     else if (Object.keys(line as object).length === 0) client.send('{}')
   })
-  const quotes = extra.quotes.map(({ address }) => address)
-  const channels = quotes.map((token) => `dex-trade:eth_${token}`)
+  const channels = extra.quotes.map(({ address }) => `dex-trade:eth_${address}`)
   const commands = channels.map((channel, index) => ({ id: index + 2, subscribe: { channel } }))
   const connect = { id: 1, connect: { token: apiKey } }
   client.send([connect, ...commands].map((command) => JSON.stringify(command)).join('\n'))
@@ -95,20 +164,53 @@ export const latencyBench = async (): Promise<void> => {
   measuring = true
   await sleep(MEASURE_MS)
   measuring = false
-  node.close()
   client.close()
   await app.stop('measured')
   closing.abort()
   await simulator.stop()
   rmSync(folder, { recursive: true, force: true })
-  delays.sort((a, b) => a - b)
-  const row = {
+  return delays.sort((a, b) => a - b)
+}
+
+const lineOf = (log: 'embedded' | 'kafka', ours: Delays, bares: readonly Delays[]) => {
+  const bare = bares.flat().sort((a, b) => a - b)
+  const at = (delays: Delays, share: number): number => rounded(quantile(delays, share))
+  const ratio = (share: number): number => rounded(quantile(ours, share) / quantile(bare, share))
+  return {
     bench: 'latency',
     node: process.version,
-    perSecond: Math.round((delays.length / MEASURE_MS) * 1_000),
-    p50Ms: Math.round(quantile(delays, 0.5)),
-    p99Ms: Math.round(quantile(delays, 0.99)),
-    bare: 'none: block announced by the node to dex-trade frame read by a client',
+    log,
+    perSecond: Math.round((ours.length / MEASURE_MS) * 1_000),
+    p50Ms: at(ours, 0.5),
+    p99Ms: at(ours, 0.99),
+    bareP50Ms: at(bare, 0.5),
+    bareP99Ms: at(bare, 0.99),
+    p50Ratio: ratio(0.5),
+    p99Ratio: ratio(0.99),
+    bare: 'kafkajs alone, produce to consume: one send per block of as many messages, eachMessage',
   }
-  console.log(JSON.stringify(row))
+}
+
+/**
+ * Time from a block of trades in the ingestor's hands to `dex-trade` frames at a client, the whole product in one process, over the
+ * embedded log and over Kafka; kafkajs alone on the same broker before and after.
+ */
+export const latencyBench = async (): Promise<void> => {
+  const started = await tryStart('Kafka and its registry (Java, Maven, pip)', () =>
+    Promise.all([startKafka(1), startRegistry()]),
+  )
+  if (started === undefined) return
+  const [{ brokers }, { url: registryUrl }] = started
+  const servers = { brokers, registryUrl }
+  try {
+    const before = await bareDelays(servers)
+    const kafka = await productDelays(servers)
+    const between = await bareDelays(servers)
+    const embedded = await productDelays(undefined)
+    const after = await bareDelays(servers)
+    console.log(JSON.stringify(lineOf('kafka', kafka, [before, between])))
+    console.log(JSON.stringify(lineOf('embedded', embedded, [between, after])))
+  } finally {
+    await Promise.all(started.map((server) => server.stop()))
+  }
 }

@@ -124,15 +124,23 @@ const checkJob = async (
     readonly schedule: Schedule
   },
 ): Promise<boolean> => {
+  /** Says nothing of the transaction: it ends in time even so. */
+  const failedLook = (error: unknown): undefined => {
+    log.warn({ err: error, chain, hash: job.hash }, 'failed to check sent transaction, retrying')
+  }
+  const ageMs = nowMs() - job.createdAtMs
+  const kind = transactionKindOf(chain)
+  schedule.nextMs = nowMs() + nextLookMs(ageMs, kind?.maxWaitMs ?? Infinity)
   try {
-    const kind = transactionKindOf(chain)
-    const ageMs = nowMs() - job.createdAtMs
-    schedule.nextMs = nowMs() + nextLookMs(ageMs, kind?.maxWaitMs ?? Infinity)
-    const change = (pool && (await kind?.check(pool, job, schedule))) ?? overdue(ageMs)
+    const found = pool && (await kind?.check(pool, job, schedule).catch(failedLook))
+    const change = found ?? overdue(ageMs)
     if (change) await jobs.update(job, () => change)
     return change !== undefined
   } catch (error) {
-    log.warn({ err: error, chain, hash: job.hash }, 'failed to check sent transaction, retrying')
+    log.warn(
+      { err: error, chain, hash: job.hash },
+      'failed to store the end of a transaction, retrying',
+    )
     return false
   }
 }

@@ -5,7 +5,9 @@ import type { TransactionKind } from './transaction-kind.ts'
 
 /** How transactions of a chain are handled; undefined: they cannot be sent. */
 export const transactionKindOf = (chain: string): TransactionKind | undefined => {
-  const { vm, chainId }: Partial<ChainRow> = chainRow(chain) ?? {}
+  const row: Partial<ChainRow> = chainRow(chain) ?? {}
+  const { vm, chainId, blockTimeMs } = row
   if (vm === 'svm') return solanaTransactions
-  return chainId === undefined ? undefined : evmTransactions(chainId)
+  if (chainId === undefined || blockTimeMs === undefined) return undefined
+  return evmTransactions({ chainId, blockTimeMs })
 }

@@ -83,7 +83,11 @@ export const createTransactionSender = ({
     }
     // The job comes after: a transaction that a node refuses leaves none, and one whose answer got lost is sent again.
     const details = await transaction.send(pool, protectedBy)
-    await jobs.create(newSentJob(orgId, chain, { hash: signature, details }))
+    const wanted = newSentJob(orgId, chain, { hash: signature, details })
+    const job = await jobs.create(wanted)
+    // Sent to protected endpoints before, to the nodes now: from here on it is sent again over the nodes.
+    if (!isProtected && job.result.submission !== undefined)
+      await jobs.update({ orgId, id: jobId }, () => ({ result: wanted.result ?? {} }))
     return { signature, jobId }
   }
 }

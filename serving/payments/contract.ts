@@ -95,7 +95,7 @@ export interface PresentedPayment {
 
 /** A transfer by what the chain knows it by. */
 export interface AuthorizedTransfer
-  extends Pick<Authorization, 'from' | 'to' | 'valueRaw' | 'nonce'> {
+  extends Pick<Authorization, 'from' | 'to' | 'valueRaw' | 'nonce' | 'validBefore'> {
   readonly offer: Pick<Offer, 'network' | 'asset'>
 }
 

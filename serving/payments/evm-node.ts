@@ -11,6 +11,7 @@ import {
   type TransactionReceipt,
 } from 'viem'
 import {
+  getBlock,
   getBlockNumber,
   getLogs,
   getTransaction,
@@ -35,6 +36,12 @@ const TOKEN_ABI = parseAbi([
 const BLOCKS_PER_SEARCH = 500n
 /** Blocks back that are searched in all: eleven hours of two-second blocks. */
 const MAX_SEARCHED_BLOCKS = 20_000n
+
+/**
+ * What a transaction of ours pays at most, in base fees of when it is signed: what it does pay is the base fee of its block. One that blocks
+ * have become too dear for holds up every later one of the account; a base fee rises by an eighth a block at most, so that takes 13 full blocks.
+ */
+const BASE_FEE_MULTIPLIER = 5
 
 /** Nodes of one payment network. */
 export interface EvmNodes {
@@ -73,6 +80,7 @@ export const openClient = ({ network, pool }: EvmNodes) =>
       name: network,
       nativeCurrency: { name: 'native', symbol: 'native', decimals: 18 },
       rpcUrls: { default: { http: [] } },
+      fees: { baseFeeMultiplier: BASE_FEE_MULTIPLIER },
     }),
     // The pool repeats what failed.
     transport: custom({ request: requestOf(pool) }, { retryCount: 0 }),
@@ -238,4 +246,16 @@ export const lookUpTransfer = async (
   if (!(await isUsed(client, transfer))) return 'unused'
   const transaction = await findTransfer(client, transfer)
   return transaction === undefined ? 'used' : { transaction }
+}
+
+/** The same for a transfer that may not come any more: `unused` only where the newest block of the node is past its end, else `unknown`. */
+export const lookUpEnded = async (
+  client: NodeClient,
+  transfer: AuthorizedTransfer,
+  earlier: string,
+): Promise<TransferState> => {
+  const state = await lookUpTransfer(client, transfer, earlier)
+  if (state !== 'unused') return state
+  const { timestamp } = await getBlock(client, { includeTransactions: false })
+  return timestamp >= transfer.validBefore ? state : 'unknown'
 }

@@ -5,7 +5,8 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { call, estimateGas, prepareTransactionRequest } from 'viem/actions'
 import { Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
-import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
+import { isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import type { EvmPaymentNetworkName } from '../../schemas/payment-networks.ts'
 import {
   type Facilitator,
@@ -18,6 +19,7 @@ import {
   findTransfer,
   isRefusal,
   isWaiting,
+  lookUpEnded,
   lookUpTransfer,
   type NodeClient,
   openClient,
@@ -69,8 +71,7 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
     if (error === undefined) return { hash, isRefused: false }
     nonces.forget()
     log.warn({ err: error, network: deps.network, hash }, 'a node did not take a payment')
-    const isRefused = error instanceof RpcError && !isLost && !(await isWaiting(client, hash))
-    return { hash, isRefused }
+    return { hash, isRefused: !isLost && !(await isWaiting(client, hash)) }
   }
   /** What becomes of a transaction that was signed. Only what the chain says of it is final, or that every node refused it. */
   const outcomeOf = async (
@@ -123,7 +124,7 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
         ? { problem: 'invalid_transaction_state', isFinal: true }
         : state
     },
-    lookUp: (transfer, earlier) => lookUpTransfer(client, transfer, earlier),
+    lookUp: (transfer, earlier) => lookUpEnded(client, transfer, earlier),
     close: async () => pool.close(),
   }
 }
@@ -134,7 +135,13 @@ interface SendOutcome {
   readonly isRefused: boolean
 }
 
-/** Sends a signed transaction to the first node that answers. `isLost`: a node was sent it before and did not answer. */
+/** What nodes say of a transaction that they have. Source: go-ethereum core/txpool/errors.go; Nethermind and Besu have words of their own. */
+const KNOWN = /already known|known transaction|already imported|alreadyknown/i
+
+/**
+ * Sends a signed transaction to the first node that takes the call. `error`: the node refused the transaction, or none took the call.
+ * `isLost`: a node was sent it that did not answer, or with an error that blames the node; the transaction may be out.
+ */
 const sendRaw = async (
   pool: Pick<RpcPool, 'attempt'>,
   raw: Hex,
@@ -145,7 +152,8 @@ const sendRaw = async (
       await call({ method: 'eth_sendRawTransaction', params: [raw] })
       return {}
     } catch (error) {
-      if (error instanceof RpcError) return { error }
+      if (isTransactionError('evm', 'send', error))
+        return KNOWN.test(error.message) ? {} : { error }
       isLost = true
       throw error
     }

@@ -140,10 +140,12 @@ export const transferOf = ({
   pay_to,
   amount_raw,
   nonce,
+  valid_before,
 }: PlanPurchase) => ({
   offer: { network, asset } as Pick<Offer, 'network' | 'asset'>,
   from: address,
   to: chain === SOLANA_WALLET ? pay_to : pay_to.toLowerCase(),
   valueRaw: BigInt(amount_raw),
   nonce,
+  validBefore: BigInt(Math.floor(valid_before / 1_000)),
 })

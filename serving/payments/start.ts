@@ -11,7 +11,7 @@ import {
   paymentChain,
 } from '../../schemas/payment-networks.ts'
 import type { Facilitator } from './contract.ts'
-import { lookUpTransfer, openClient, payerBalanceRaw } from './evm-node.ts'
+import { lookUpEnded, openClient, payerBalanceRaw } from './evm-node.ts'
 import { createEvmSettlement } from './evm-settlement.ts'
 import { type FinishDeps, startFinishingPurchases } from './finish-purchases.ts'
 import { createMockFacilitator } from './mock-facilitator.ts'
@@ -165,7 +165,7 @@ const nodeReads = (
   }
   const client = openClient({ network, pool })
   return {
-    lookUp: (transfer, earlier) => lookUpTransfer(client, transfer, earlier),
+    lookUp: (transfer, earlier) => lookUpEnded(client, transfer, earlier),
     payerBalanceRaw: (payment) => payerBalanceRaw(client, payment),
   }
 }

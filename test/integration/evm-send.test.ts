@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Hex, keccak256, parseEther, parseGwei } from 'viem'
 import type { JobBody } from '../../schemas/api/job.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
@@ -177,6 +178,10 @@ test('a transaction whose nonce another one takes ends its job as replaced', asy
   await anvil.client.sendRawTransaction({ serializedTransaction: other })
   assert.equal((await job(hex)).state, 'pending')
   await anvil.client.mine({ blocks: 1 })
+  // The block of the other one may be dropped yet.
+  await sleep(4_000)
+  assert.equal((await job(hex)).state, 'pending')
+  await anvil.client.mine({ blocks: 5 })
   assert.equal((await ended(hex)).state, 'failed')
   const stream = await callApi(api, `/v2/job/${jobIdOf(hex)}/streaming`)
   assert.match(stream.text, /"error":"replaced"/)

@@ -167,3 +167,23 @@ test('a protected endpoint that takes no call, or names another transaction, is 
   const { status } = await callApi(api, `/v2/job/job_${keccak256(hex).slice(2)}`)
   assert.equal(status, 404)
 })
+
+test('a waiting transaction that its owner sends again without protection goes to the nodes, again and again', async () => {
+  const signed = await signedSolana(2_000_002n)
+  const name = getSignatureFromTransaction(
+    getTransactionDecoder().decode(Buffer.from(signed, 'base64')),
+  )
+  protectedBy.sol.meddle = () => ({ result: name })
+  const first = await send('sol', signed, { options: { isAntiMev: true } })
+  // The node takes it and does not put it into a block.
+  nodes.sol.meddle = ({ method }) => (method === 'sendTransaction' ? { result: name } : undefined)
+  try {
+    const before = sentOver(nodes.sol)
+    const second = await send('sol', signed, {})
+    assert.deepEqual([second.status, second.body.jobId], [200, first.body.jobId])
+    await until(() => sentOver(nodes.sol) >= before + 3, 'it is sent again by itself')
+    assert.equal((await jobOf(first.body.jobId)).state, 'pending')
+  } finally {
+    nodes.sol.meddle = () => undefined
+  }
+})

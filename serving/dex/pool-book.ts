@@ -127,7 +127,7 @@ export const createPoolBook = (
         if (entry === undefined) {
           const row = rowOf(instruction?.type ?? '', d_app?.program_address ?? '')
           if (row === undefined) continue
-          entry = entryOfEvent(row, pool)
+          entry = entryOfEvent(row, pool, { op: meta.op, event })
           keep(entry)
           pruneShallow()
         }

@@ -41,6 +41,8 @@ export interface PoolEntry {
   readonly book: BinEntry
   /** Net liquidity by tick, zeros left out. */
   readonly ticks: Map<number, bigint>
+  /** False: positions and bins of before its first event here are not known. */
+  readonly isFollowedFromStart: boolean
   tvlUsd: number | null
   /** What a quote takes of it; null: it is not exact. undefined: to be made. */
   pool: Pool | null | undefined
@@ -67,6 +69,7 @@ const bothKnown = (
 const emptyEntry = (
   row: ProtocolRow,
   { address, token_a_address: a, token_b_address: b, ...sides }: PoolSides,
+  isFollowedFromStart: boolean,
 ): PoolEntry => {
   const [decimalsA, decimalsB] = [sides.token_a_decimals, sides.token_b_decimals]
   return {
@@ -82,6 +85,7 @@ const emptyEntry = (
     pricing: null,
     book: emptyBinEntry(),
     ticks: new Map(),
+    isFollowedFromStart,
     tvlUsd: null,
     pool: undefined,
     read: undefined,
@@ -93,18 +97,27 @@ type PoolSides = Pick<
   'address' | 'token_a_address' | 'token_b_address' | 'token_a_decimals' | 'token_b_decimals'
 >
 
-/** A pool that an event is the first to tell of. */
-export const entryOfEvent = (row: ProtocolRow, pool: DexPool): PoolEntry => emptyEntry(row, pool)
+/** A pool that an event is the first to tell of; ranges are known where nothing was before it. */
+export const entryOfEvent = (
+  row: ProtocolRow,
+  pool: DexPool,
+  { op, event }: { readonly op: EventMeta['op']; readonly event: DexPoolEvent },
+): PoolEntry => {
+  const before = event.pool_processed?.before
+  const hasPast = (before?.concentrated ?? before?.bins ?? null) !== null
+  return emptyEntry(row, pool, op !== 'OP_REVERT' && !hasPast)
+}
 
 /** A pool as the table has it, without its ticks. */
 export const entryOfRow = (row: ProtocolRow, stored: PoolStateRow): PoolEntry => {
-  const entry = emptyEntry(row, {
+  const sides = {
     address: stored.pool,
     token_a_address: stored.token_a,
     token_b_address: stored.token_b,
     token_a_decimals: stored.decimals_a,
     token_b_decimals: stored.decimals_b,
-  })
+  }
+  const entry = emptyEntry(row, sides, true)
   const { sqrt_price_x96, range_liquidity, tick, fee_pips } = stored
   entry.stateVersion = BigInt(stored.version)
   entry.reserves = bothKnown(stored.token_b < stored.token_a, stored.reserve_a, stored.reserve_b)
@@ -273,6 +286,7 @@ const quotedPool = (entry: PoolEntry): Pool | null => {
 const concentratedPool = (entry: PoolEntry): Pool | null => {
   const state = entry.concentrated
   const feePips = state?.fee_pips ?? null
+  if (!entry.isFollowedFromStart) return null
   if (!state?.is_complete || feePips === null || entry.ticks.size > MAX_TICKS) return null
   const tickSpacing = tickSpacingOf(feePips)
   if (tickSpacing === undefined) return null
@@ -301,7 +315,7 @@ const concentratedPool = (entry: PoolEntry): Pool | null => {
 const binPool = (entry: PoolEntry): Pool | null => {
   const { book, row, tokens } = entry
   const version = row.bookVersion
-  if (version === undefined) return null
+  if (version === undefined || !entry.isFollowedFromStart) return null
   const exact = exactBook(book, version === 3)
   const tokenX = book.bins?.token_x ?? ''
   if (exact === null || !tokens.includes(tokenX)) return null

@@ -4,8 +4,8 @@ import type { Pool } from './pool.ts'
 export interface PoolGraph {
   /** Tokens that a pool trades for `token`, those of the deepest pools first. */
   neighbours(token: string): readonly string[]
-  /** The deepest pools of a pair, in any direction. */
-  poolsOf(token: string, other: string): readonly Pool[]
+  /** The deepest pools of a pair, in any direction; `wanted` chooses before the deepest are taken. */
+  poolsOf(token: string, other: string, wanted?: (pool: Pool) => boolean): readonly Pool[]
   /** Where a path must stay within some of the pools: the graphs of which each path may use one. */
   readonly parts?: readonly PoolGraph[]
 }
@@ -104,13 +104,13 @@ export const createPairIndex = <Member extends GraphMember>({
         ordered.set(token, { tokens, madeMs: nowMs })
         return tokens
       },
-      poolsOf: (token, other) => {
+      poolsOf: (token, other, wanted) => {
         const members = pairs.get(token)?.get(other)
         if (members === undefined) return NONE
         const pools: Pool[] = []
         for (const member of members) {
           const pool = poolOf(member)
-          if (pool !== null) pools.push(pool)
+          if (pool !== null && (wanted?.(pool) ?? true)) pools.push(pool)
         }
         return pools.length > 1 ? pools.sort(byDepth).slice(0, poolsPerPair) : pools
       },

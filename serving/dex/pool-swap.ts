@@ -55,7 +55,10 @@ export const quoteOverPools = (
   quoteSwap(
     {
       // Without neighbours a search finds direct pools only.
-      graph: { neighbours: () => [], poolsOf: () => pools },
+      graph: {
+        neighbours: () => [],
+        poolsOf: (_token, _other, wanted) => pools.filter((pool) => wanted?.(pool) ?? true),
+      },
       hubs: new Set(),
       limits: { ...DEFAULT_ROUTE_LIMITS, maxPaths: 1 },
     },

@@ -68,5 +68,6 @@ export const filterGraph = (
 ): PoolGraph => ({
   // Too many to look at the pools of each: a search finds none for those that are not wanted.
   neighbours: graph.neighbours,
-  poolsOf: (token, other) => graph.poolsOf(token, other).filter(wanted),
+  poolsOf: (token, other, alsoWanted) =>
+    graph.poolsOf(token, other, (pool) => wanted(pool) && (alsoWanted?.(pool) ?? true)),
 })

@@ -247,6 +247,34 @@ test('a pool graph has the current reserves, and new pairs after a few seconds',
   assert.deepEqual(reserves(), [])
 })
 
+test('a pool with ranges whose past was forgotten is not exact, also where the ranges after it add up', () => {
+  // What was before the last of these leaves nothing at the price of the third.
+  const steps = [
+    priceAt('INITIALIZE', 0, 0n),
+    position('INCREASE_LIQUIDITY', [-60, 60], 1_000n),
+    priceAt('SWAP', 120, 0n),
+    position('INCREASE_LIQUIDITY', [-60_000, 240], 7n),
+  ]
+  const records = tape(RANGED, steps)
+  const book = makeBook()
+  for (const record of records) book.accept(record)
+  assert.ok(book.pool(RANGED.address, 0))
+  book.clear()
+  for (const record of records.slice(3)) book.accept(record)
+  assert.equal(book.pool(RANGED.address, 0), null)
+  const small = makeBook(5)
+  for (const record of records.slice(0, 3)) small.accept(record)
+  for (let index = 0; index < 6; index += 1) {
+    const pair: TestPool = { ...PAIR, address: addressFromNumber(50 + index) }
+    for (const record of tape(pair, [swapTo(5n, 7n, 3_000)], 10 + index)) small.accept(record)
+  }
+  assert.equal(small.pool(RANGED.address, 0), undefined)
+  const [late] = tape(RANGED, steps, 30).slice(3)
+  assert.ok(late)
+  small.accept(late)
+  assert.equal(small.pool(RANGED.address, 0) ?? null, null)
+})
+
 const PROGRAM = 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C'
 const PRICED: TestPool = { ...PAIR, protocol: 'raydium_cpmm' }
 const makeSolanaBook = (): PoolBook => createPoolBook(chainVenues('sol', undefined), LIMITS)

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createChainMarket } from '../../serving/dex/chain-market.ts'
+import type { Pool } from '../../serving/dex/pool.ts'
+import { createPoolGraph } from '../../serving/dex/pool-graph.ts'
 import { chainVenues } from '../../serving/dex/quotable-protocols.ts'
-import { parseVenue } from '../../serving/dex/venue-words.ts'
+import { filterGraph, parseVenue } from '../../serving/dex/venue-words.ts'
 import { readOrder } from '../../serving/http/dex-route.ts'
 
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
@@ -62,4 +64,31 @@ test('a venue whose pools only a node knows is quotable where the chain has one'
   assert.deepEqual(wanted(true), new Set(['orca_whirlpool']))
   assert.throws(() => wanted(false), { faultName: 'DEX_NOT_SUPPORTED' })
   assert.ok(venuesOf(false).quotable.has('raydium_cpmm'))
+})
+
+test('pools of a named venue are found behind deeper ones of others', () => {
+  const pool = (address: string, protocol: string, tvlUsd: number): Pool => ({
+    kind: 'constant_product',
+    address,
+    protocol,
+    tokens: [USDC, WETH],
+    feePips: 3_000,
+    tvlUsd,
+    reserves: [10n ** 15n, 10n ** 15n],
+  })
+  const deep = Array.from({ length: 8 }, (_, index) => pool(`deep${index}`, 'sushiswap_v2', 2_000))
+  const all = [...deep, pool('wanted', 'uniswap_v2', 1_500)]
+  const graph = createPoolGraph(all, { minTvlUsd: 1_000, poolsPerPair: 8 })
+  const named = (wanted: string) =>
+    filterGraph(graph, ({ protocol }) => protocol === wanted).poolsOf(USDC, WETH)
+  assert.deepEqual(
+    named('uniswap_v2').map(({ address }) => address),
+    ['wanted'],
+  )
+  assert.equal(named('sushiswap_v2').length, 8)
+  const twice = filterGraph(
+    filterGraph(graph, ({ protocol }) => protocol === 'uniswap_v2'),
+    ({ address }) => address !== 'wanted',
+  )
+  assert.deepEqual(twice.poolsOf(USDC, WETH), [])
 })

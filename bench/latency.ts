@@ -19,12 +19,11 @@ import { quantile } from './quantile.ts'
 
 const WARM_UP_MS = 6_000
 const MEASURE_MS = 20_000
-/** Trades per second of chain time, and how much faster than the clock the chain goes: a block of 60 trades a second. */
-const RATE = 5
+/** How much faster than the clock the chain goes: a block a second. */
 const PACE = 12
-/** What a block of that pace holds. */
-const BLOCK_TRADES = RATE * PACE
 const BLOCK_INTERVAL_MS = 1_000
+/** Trades of a block, about: a small one and a large one. */
+const BLOCK_SIZES = [6, 60] as const
 /** About what a trade takes as JSON. */
 const TRADE_BYTES = 1_000
 const GENESIS_MS = Date.UTC(2026, 0, 1)
@@ -61,7 +60,7 @@ const watchBlocks = (source: Source, onBlock: (timeMs: number) => void): Source 
 })
 
 /** kafkajs alone: a block is one `send` with a message for each trade, read by `eachMessage`. Produce to consume. */
-const bareDelays = async ({ brokers }: KafkaServers): Promise<Delays> => {
+const bareDelays = async ({ brokers }: KafkaServers, blockTrades: number): Promise<Delays> => {
   const kafka = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING })
   const topic = `bench.latency.${Date.now()}`
   const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
@@ -81,7 +80,7 @@ const bareDelays = async ({ brokers }: KafkaServers): Promise<Delays> => {
   const padding = 'x'.repeat(TRADE_BYTES)
   const send = (): void => {
     const sentMs = performance.now()
-    const messages = Array.from({ length: BLOCK_TRADES }, (_, index) => ({
+    const messages = Array.from({ length: blockTrades }, (_, index) => ({
       key: `${index}`,
       value: JSON.stringify({ sentMs, padding }),
     }))
@@ -97,7 +96,10 @@ const bareDelays = async ({ brokers }: KafkaServers): Promise<Delays> => {
 }
 
 /** The whole product in one process: from a block in the ingestor's hands to its trades being read by a client. */
-const productDelays = async (servers: KafkaServers | undefined): Promise<Delays> => {
+const productDelays = async (
+  servers: KafkaServers | undefined,
+  blockTrades: number,
+): Promise<Delays> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const log = makeSilentLogger()
   const metrics = makeMetrics()
@@ -106,7 +108,7 @@ const productDelays = async (servers: KafkaServers | undefined): Promise<Delays>
   const simulator = await startSimulator({
     chain: 'eth',
     seed: 7,
-    ratePerSecond: RATE,
+    ratePerSecond: blockTrades / PACE,
     genesisMs: GENESIS_MS,
     log,
     nowMs: () => GENESIS_MS + 120_000 + (Date.now() - startedMs) * PACE,
@@ -172,14 +174,19 @@ const productDelays = async (servers: KafkaServers | undefined): Promise<Delays>
   return delays.sort((a, b) => a - b)
 }
 
-const lineOf = (log: 'embedded' | 'kafka', ours: Delays, bares: readonly Delays[]) => {
+const lineOf = (
+  of: { readonly log: 'embedded' | 'kafka'; readonly blockTrades: number },
+  ours: Delays,
+  bares: readonly Delays[],
+) => {
   const bare = bares.flat().sort((a, b) => a - b)
   const at = (delays: Delays, share: number): number => rounded(quantile(delays, share))
   const ratio = (share: number): number => rounded(quantile(ours, share) / quantile(bare, share))
   return {
     bench: 'latency',
     node: process.version,
-    log,
+    log: of.log,
+    blockTrades: of.blockTrades,
     perSecond: Math.round((ours.length / MEASURE_MS) * 1_000),
     p50Ms: at(ours, 0.5),
     p99Ms: at(ours, 0.99),
@@ -193,24 +200,29 @@ const lineOf = (log: 'embedded' | 'kafka', ours: Delays, bares: readonly Delays[
 
 /**
  * Time from a block of trades in the ingestor's hands to `dex-trade` frames at a client, the whole product in one process, over the
- * embedded log and over Kafka; kafkajs alone on the same broker before and after.
+ * embedded log and over Kafka; kafkajs alone on the same broker before and after. A chain's topics belong to one run, so each size has
+ * a broker of its own.
  */
 export const latencyBench = async (): Promise<void> => {
-  const started = await tryStart('Kafka and its registry (Java, Maven, pip)', () =>
-    Promise.all([startKafka(1), startRegistry()]),
-  )
-  if (started === undefined) return
-  const [{ brokers }, { url: registryUrl }] = started
-  const servers = { brokers, registryUrl }
-  try {
-    const before = await bareDelays(servers)
-    const kafka = await productDelays(servers)
-    const between = await bareDelays(servers)
-    const embedded = await productDelays(undefined)
-    const after = await bareDelays(servers)
-    console.log(JSON.stringify(lineOf('kafka', kafka, [before, between])))
-    console.log(JSON.stringify(lineOf('embedded', embedded, [between, after])))
-  } finally {
-    await Promise.all(started.map((server) => server.stop()))
+  for (const blockTrades of BLOCK_SIZES) {
+    const started = await tryStart('Kafka and its registry (Java, Maven, pip)', () =>
+      Promise.all([startKafka(1), startRegistry()]),
+    )
+    if (started === undefined) return
+    const [{ brokers }, { url: registryUrl }] = started
+    const servers = { brokers, registryUrl }
+    try {
+      const before = await bareDelays(servers, blockTrades)
+      const kafka = await productDelays(servers, blockTrades)
+      const between = await bareDelays(servers, blockTrades)
+      const embedded = await productDelays(undefined, blockTrades)
+      const after = await bareDelays(servers, blockTrades)
+      console.log(JSON.stringify(lineOf({ log: 'kafka', blockTrades }, kafka, [before, between])))
+      console.log(
+        JSON.stringify(lineOf({ log: 'embedded', blockTrades }, embedded, [between, after])),
+      )
+    } finally {
+      await Promise.all(started.map((server) => server.stop()))
+    }
   }
 }

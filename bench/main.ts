@@ -87,7 +87,8 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'latency',
-    about: 'block seen at the node to `dex-trade` frame at a client, whole product in one process',
+    about:
+      'block in the hands of the ingestor to its `dex-trade` frames, over Kafka and embedded, against kafkajs alone; aims p50 3, p99 4',
     run: async () => (await import('./latency.ts')).latencyBench,
   },
   {

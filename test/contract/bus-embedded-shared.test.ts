@@ -109,6 +109,47 @@ test('sweep of the embedded log: a commit index row that is half expired keeps i
     await again.close()
   }))
 
+test('sweeps of the embedded log: what a clock wrote that was set back afterwards brings no deleted record back', () =>
+  withTempFolder(async (path) => {
+    let nowMs = Date.now()
+    const log = makeSilentLogger()
+    const options = { path, mapSizeBytes: 12 * MB, log, nowMs: () => nowMs }
+    const bus = await openEmbeddedBus({ ...options, retention: 'bounded' })
+    await bus.createTopics([spec('p'), spec('q')])
+    const writer = await bus.writer('w')
+    const write = (topics: readonly string[], bytes = 10) =>
+      writer.commit({
+        records: topics.map((topic) => ({ topic, key: 'k', value: randomBytes(bytes) })),
+      })
+    nowMs += 60_000
+    await write(['p'])
+    nowMs -= 60_000
+    for (let count = 0; count < 5; count += 1) {
+      nowMs += 100
+      await write(['q', 'p'])
+    }
+    nowMs += HOUR_MS + 1_000
+    await write(['p', 'q'])
+    await bus.sweep(nowMs)
+    const swept = await endsOf(bus, 'p')
+    assert.deepEqual(swept, { partition: 0, low: 6, end: 7 })
+    const next = [
+      { topic: 'p', partition: 0, offset: 6 },
+      { topic: 'q', partition: 0, offset: 5 },
+    ]
+    await writer.commit({ offsets: { group: 'g', next } })
+    nowMs += 2 * HOUR_MS
+    for (let count = 0; count < 10; count += 1) await write(['q'], MB)
+    await bus.sweep(nowMs)
+    assert.ok((await endsOf(bus, 'p')).low >= swept.low)
+    await bus.close()
+    const again = await openAt(path, 12 * MB)
+    const { low, end } = await endsOf(again, 'p')
+    assert.ok(low >= swept.low)
+    assert.equal((await keysOf(again, 'p')).length, end - low)
+    await again.close()
+  }))
+
 test('a read of records that a sweep removes meanwhile ends with an Outage that names the offset', () =>
   withTempFolder(async (path) => {
     const bus = await openAt(path, 64 * MB)

@@ -172,9 +172,11 @@ const makeRemovalStep = (topics: ReadonlyMap<number, EmbeddedTopic>) => {
       let trimmed = 0
       for (const { topicId, partition, base, count } of ranges) {
         const topic = topics.get(topicId)
-        const low = base + count
-        if (topic === undefined || low > toOf({ topic, partition })) continue
+        const end = base + count
+        if (topic === undefined || end > toOf({ topic, partition })) continue
         trimmed += 1
+        // A batch of a clock that was set back may go after later ones: what is deleted stays deleted.
+        const low = Math.max(end, of(topicId, partition))
         lows.set(`${topicId}/${partition}`, { topic, partition, low })
       }
       if (trimmed === 0) return

@@ -27,7 +27,7 @@ const REDUCED_RATE_MS = 300_000
 const SLOW_ENDPOINT_MS = 60_000
 
 /** Completed attempts whose record is not durable yet: at most this many are repeated after a crash. */
-const MAX_UNRECORDED = 256
+const MAX_UNRECORDED = 1_024
 
 interface HeapEntry {
   readonly delivery: QueuedDelivery

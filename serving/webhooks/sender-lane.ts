@@ -51,9 +51,9 @@ const endpointIdsOf = (received: ReadonlyMap<string, Delivery>): ReadonlySet<str
   new Set([...received.values()].map(({ endpoint_id }) => endpoint_id))
 
 /**
- * One lane of the sender. Deliveries go from the outbox to the due store in one commit with the offset, so a slow
- * receiver never blocks the outbox. Pending deliveries are queued per endpoint; an attempt's record, its next due time and
- * the endpoint's health are one commit again. After a crash in between, the attempt is repeated with the same id.
+ * One lane of the sender. A delivery is queued for its endpoint as soon as it is read from the outbox. An attempt's record, its
+ * next due time, the endpoint's health and the offset are one commit; what has not ended by then goes to the due store in the
+ * same commit, so a slow receiver never blocks the outbox. After a crash in between, the attempt is repeated with the same id.
  */
 export class SenderLane {
   readonly #deps: SenderDeps
@@ -69,7 +69,10 @@ export class SenderLane {
   constructor(deps: SenderDeps, lane: Lane) {
     this.#deps = deps
     this.#lane = lane
-    this.#commits = createGroupCommit(lane.writer, SENDER_GROUP)
+    this.#commits = createGroupCommit(lane.writer, SENDER_GROUP, {
+      part: () => this.#due?.part() ?? {},
+      durable: () => this.#due?.durable(),
+    })
     this.#queues = createEndpointQueues({
       nowMs: deps.nowMs,
       limitsOf: (endpointId) => this.#limitsOf(endpointId),
@@ -113,8 +116,10 @@ export class SenderLane {
   /** Loads the pending deliveries, yielding to the event loop; no attempt starts before all are loaded. */
   async #load(): Promise<void> {
     const state = await this.#lane.state(DUE_TOPIC)
-    const health = createEndpointHealth(this.#deps.codec)
-    this.#due = createPendingDeliveries(this.#deps.codec, state)
+    const { codec, nowMs } = this.#deps
+    const { partition } = this.#lane
+    const health = createEndpointHealth(codec)
+    this.#due = createPendingDeliveries({ codec, state, partition, nowMs })
     this.#health = health
     let loaded = 0
     for (const [key, bytes] of state.entries()) {
@@ -139,46 +144,56 @@ export class SenderLane {
   }
 
   async #consume(): Promise<void> {
-    const { partition, signal } = this.#lane
+    const { signal } = this.#lane
     while (!signal.aborted) {
-      const records = await this.#lane.take(POLL_OPTIONS)
-      const last = records.at(-1)
-      if (last === undefined) continue
-      const received = new Map<string, Delivery>()
-      const deadLetters: ProducerRecord[] = []
-      const state: StateChange[] = []
-      for (const record of records) {
-        const delivery = this.#deliveryOf(record)
-        if (delivery instanceof InvalidInput) {
-          deadLetters.push(deadLetterRecord(SENDER_GROUP, record, delivery))
-          continue
-        }
-        const key = deliveryKey(delivery)
-        if (this.#due?.has(key) || received.has(key)) continue
-        received.set(key, delivery)
-        state.push(this.#change(key, record.value))
-      }
-      const next = [{ topic: last.topic, partition, offset: last.offset + 1 }]
-      const isUrgent = this.#hasIdleEndpoint(received)
-      await this.#commits.add({ records: deadLetters, state, next, isUrgent })
-      this.#cancelOutdated(received)
-      const nowMs = this.#deps.nowMs()
-      for (const [key, delivery] of received) {
-        this.#due?.add({ key, delivery }, nowMs)
-        this.#queues.enqueue(delivery, { key, dueAtMs: delivery.due_at })
-      }
-      for (const endpointId of endpointIdsOf(received)) {
-        await this.#dropBeyond(this.#deps.backlogLimits.perEndpoint, endpointId)
-      }
+      await this.#accept(await this.#lane.take(POLL_OPTIONS))
+      await this.#makeRoom()
     }
   }
 
-  /** True when one of the endpoints has an empty queue, so that an attempt can start at once. */
-  #hasIdleEndpoint(received: ReadonlyMap<string, Delivery>): boolean {
-    for (const endpointId of endpointIdsOf(received)) {
-      if (this.#queues.of(endpointId).queue.size === 0) return true
+  /** Queues what was read; only records that need no delivery are waited for. */
+  async #accept(records: readonly LogRecord[]): Promise<void> {
+    const nowMs = this.#deps.nowMs()
+    const received = new Map<string, Delivery>()
+    const deadLetters: ProducerRecord[] = []
+    let isAnyPassed = false
+    for (const record of records) {
+      const { offset, value } = record
+      const delivery = this.#deliveryOf(record)
+      const isBad = delivery instanceof InvalidInput
+      if (isBad) deadLetters.push(deadLetterRecord(SENDER_GROUP, record, delivery))
+      const key = isBad ? '' : deliveryKey(delivery)
+      if (isBad || value === null || this.#due?.has(key)) {
+        this.#due?.pass(offset)
+        isAnyPassed = true
+        continue
+      }
+      this.#due?.add({ key, delivery, bytes: value, offset }, nowMs)
+      received.set(key, delivery)
     }
-    return false
+    const passed = isAnyPassed ? this.#commits.add({ records: deadLetters }) : undefined
+    passed?.catch(this.#fail)
+    this.#cancelOutdated(received)
+    for (const [key, delivery] of received) {
+      this.#queues.add(delivery, { key, dueAtMs: delivery.due_at })
+    }
+    for (const endpointId of endpointIdsOf(received)) {
+      this.#queues.drain(endpointId, this.#queues.of(endpointId))
+      await this.#dropBeyond(this.#deps.backlogLimits.perEndpoint, endpointId)
+    }
+    await passed
+  }
+
+  /** Stores deliveries that have not ended for some time; where too many are in memory only, waits until some have ended or are stored. */
+  async #makeRoom(): Promise<void> {
+    do {
+      const isStoring = this.#due?.storeOld(this.#deps.nowMs()) === true
+      const isFull = this.#due?.isFull() === true
+      const committed = isStoring || isFull ? this.#commits.add({}) : undefined
+      committed?.catch(this.#fail)
+      if (!isFull) return
+      await committed
+    } while (!this.#isStopping())
   }
 
   #deliveryOf(record: LogRecord): Delivery | InvalidInput {
@@ -273,11 +288,13 @@ export class SenderLane {
     const { codec, nowMs: clock, metrics, store } = this.#deps
     const { delivery, endpoint, outcome, decision } = sent
     const nowMs = clock()
+    const due = this.#due
+    if (!due) return
     const { partition } = this.#lane
     const isCurrent = isSameEndpointTarget(endpoint, store.get(endpoint.endpoint_id))
     const healthUpdate = isCurrent ? this.#health?.after(endpoint, decision, nowMs) : undefined
     const rows = healthUpdate?.rows ?? []
-    await this.#commits.add(attemptCommitPart(codec, sent, { key, partition, nowMs, rows }))
+    await this.#commits.add(attemptCommitPart(codec, sent, { due, key, partition, nowMs, rows }))
     metrics.webhookAttempts.inc({ result: decision.status, kind: outcome.errorKind ?? 'none' })
     metrics.webhookSeconds.observe(outcome.durationMs / 1_000)
     if (decision.nextAtMs !== null) {
@@ -393,8 +410,9 @@ export class SenderLane {
     status: TerminalStatus,
     event?: string,
   ): Promise<void> {
-    const { partition } = this.#lane
-    const options = { status, partition, ...(event !== undefined && { event }) }
+    const due = this.#due
+    if (!due) return Promise.resolve()
+    const options = { due, status, ...(event !== undefined && { event }) }
     return this.#commits.add(terminalCommitPart(this.#deps, pending, options))
   }
 }

@@ -44,6 +44,8 @@ export interface WebhookStackOptions {
   readonly backlogLimits?: BacklogLimits
   readonly nowMs?: () => number
   readonly resolve?: ResolveHost
+  /** False: commits are not kept, so that a long run does not fill the memory. Default true. */
+  readonly keepCommits?: boolean
   /** Default: every organization is there and not suspended. */
   readonly orgOf?: FindOrg
 }
@@ -119,7 +121,7 @@ export const startWebhookStack = async (
   const orgOf = options.orgOf ?? (() => ({ suspended: false }))
   const commits: Commit[] = []
   const shared = {
-    bus: withRecordedCommits(bus, commits),
+    bus: options.keepCommits === false ? bus : withRecordedCommits(bus, commits),
     codec,
     store: webhookContext.store,
     orgOf,

@@ -270,21 +270,27 @@ const appendRecords = (
   records: readonly ProducerRecord[],
   ranges: OffsetRange[],
 ): void => {
+  /** Where the range of a topic and partition is. */
+  const places = new Map(ranges.map(({ topic, partition }, at) => [`${partition}/${topic}`, at]))
+  const counts = ranges.map((range) => range.records)
   for (const record of records) {
     const at = asCallerError(() => draft.position(record))
-    const last = ranges.findIndex(
-      (range) => range.topic === record.topic && range.partition === at.partition,
-    )
-    const range = ranges[last]
-    if (range) ranges[last] = { ...range, records: range.records + 1 }
-    else
+    const name = `${at.partition}/${record.topic}`
+    const place = places.get(name)
+    if (place === undefined) {
+      places.set(name, ranges.length)
+      counts.push(1)
       ranges.push({
         topic: record.topic,
         partition: at.partition,
         baseOffset: at.offset,
         records: 1,
       })
+    } else counts[place] = (counts[place] ?? 0) + 1
     draft.put(record, at)
+  }
+  for (const [place, range] of ranges.entries()) {
+    ranges[place] = { ...range, records: counts[place] ?? 0 }
   }
   if (records.length > 0) draft.save()
 }
@@ -302,5 +308,9 @@ const bytesToFree = (plan: CommitQueueDeps, batch: readonly PendingCommit[]): nu
 const logFullOutage = ({ log, limitBytes }: CommitQueueDeps, isSwept: boolean): Outage =>
   new Outage('disk', `${log.path} is full: ${limitBytes()} bytes (LOG_MAX_MB)`, { final: isSwept })
 
-const estimateCommitBytes = ({ records = [], state = [] }: Commit): number =>
-  [...records, ...state].reduce((sum, { value }) => sum + 128 + (value?.byteLength ?? 0), 0)
+const estimateCommitBytes = ({ records = [], state = [] }: Commit): number => {
+  let bytes = 0
+  for (const { value } of records) bytes += 128 + (value?.byteLength ?? 0)
+  for (const { value } of state) bytes += 128 + (value?.byteLength ?? 0)
+  return bytes
+}

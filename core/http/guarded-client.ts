@@ -210,11 +210,12 @@ export const openOutboundClient = (options: OutboundClientOptions): OutboundClie
     },
     exchange: (url, options) =>
       new Promise((resolve, reject) => {
-        const { timeoutMs, mostBytes, ...rest } = options
+        const { method, headers, body = null, timeoutMs, mostBytes } = options
         const { origin, pathname, search } = new URL(url)
         const exchange = new ShortRequestHandler({ timeoutMs, mostBytes, resolve, reject })
         const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
-        agent.dispatch({ origin, path: pathname + search, ...rest, ...limits }, exchange)
+        const path = pathname + search
+        agent.dispatch({ origin, path, method, headers, body, ...limits }, exchange)
       }),
     close: () => agent.destroy(),
   }

@@ -33,7 +33,7 @@ export const buildRequest = (
   headers['content-type'] = 'application/json'
   headers['user-agent'] = USER_AGENT
   if (user !== '') headers.authorization = `Basic ${Buffer.from(user).toString('base64')}`
-  Object.assign(headers, signatureHeaders({ id, body, secrets, nowMs, legacy, svix }))
+  signatureHeaders({ id, body, secrets, nowMs, legacy, svix }, headers)
   return { orgId: endpoint.org_id, url: endpoint.url, body, timeoutMs, headers }
 }
 

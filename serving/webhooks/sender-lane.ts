@@ -60,7 +60,9 @@ export class SenderLane {
   readonly #lane: Lane
   readonly #commits: GroupCommit
   readonly #queues: EndpointQueues
-  readonly #running = new Set<Promise<void>>()
+  /** Messages that were started and are not recorded yet. */
+  #running = 0
+  #whenIdle: (() => void) | undefined
   readonly #failure = new AbortController()
   readonly #fail = (error: unknown): void => this.#failure.abort(error)
   #due: PendingDeliveries | undefined
@@ -135,12 +137,14 @@ export class SenderLane {
 
   /** Lets attempts in flight end and be recorded, as long as this process owns the writer. */
   async waitForRunning(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise((resolve) => {
-      timer = setTimeout(resolve, SHUTDOWN_GRACE_MS)
+    if (this.#running === 0) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, SHUTDOWN_GRACE_MS)
+      this.#whenIdle = () => {
+        clearTimeout(timer)
+        resolve()
+      }
     })
-    await Promise.race([Promise.allSettled(this.#running), limit])
-    clearTimeout(timer)
   }
 
   async #consume(): Promise<void> {
@@ -227,9 +231,8 @@ export class SenderLane {
   }
 
   #start(endpointId: string, entry: QueueEntry, delivery: QueuedDelivery): void {
-    const work = this.#runDelivery(endpointId, entry, delivery)
-    this.#running.add(work)
-    work.then(() => this.#running.delete(work))
+    this.#running += 1
+    this.#runDelivery(endpointId, entry, delivery)
   }
 
   /** Waits for a slot of the concurrency limit, makes the attempt and records it. */
@@ -254,6 +257,8 @@ export class SenderLane {
     }
     queue.recorded()
     this.#queues.drain(endpointId, entry)
+    this.#running -= 1
+    if (this.#running === 0) this.#whenIdle?.()
   }
 
   async #attempt(

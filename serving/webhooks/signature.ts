@@ -49,19 +49,22 @@ export interface SignatureInput {
   readonly svix: boolean
 }
 
-/** Signature headers of one attempt: Standard Webhooks first, the others as asked. */
-export const signatureHeaders = (signing: SignatureInput): Readonly<Record<string, string>> => {
+/** Signature headers of one attempt, added to `headers`: Standard Webhooks first, the others as asked. */
+export const signatureHeaders = (
+  signing: SignatureInput,
+  headers: Record<string, string> = {},
+): Readonly<Record<string, string>> => {
   const { id, body, secrets, nowMs } = signing
   const timestamp = String(Math.floor(nowMs / 1_000))
-  const signature = secrets
-    .map((secret) => createHmac('sha256', secretBytes(secret)).update(`${id}.${timestamp}.${body}`))
-    .map((hmac) => `v1,${hmac.digest('base64')}`)
-    .join(' ')
-  const headers: Record<string, string> = {
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': signature,
+  const signed = `${id}.${timestamp}.${body}`
+  let signature = ''
+  for (const secret of secrets) {
+    const mac = createHmac('sha256', secretBytes(secret)).update(signed).digest('base64')
+    signature += `${signature === '' ? '' : ' '}v1,${mac}`
   }
+  headers['webhook-id'] = id
+  headers['webhook-timestamp'] = timestamp
+  headers['webhook-signature'] = signature
   if (signing.svix) {
     headers['svix-id'] = id
     headers['svix-timestamp'] = timestamp

@@ -4,7 +4,7 @@ import { decodeTime, isValid, ulid } from 'ulid'
 import { crockfordText, sortableId } from '../../serving/webhooks/crockford.ts'
 
 test('ids in Crockford base32 are what the ulid library makes and reads', () => {
-  for (const nowMs of [0, 1, 1_763_640_000_000, 1_763_640_000_999, 2 ** 48 - 1]) {
+  for (const nowMs of [1, 1_023, 1_763_640_000_000, 1_763_640_000_999, 2 ** 48 - 1]) {
     const id = sortableId(nowMs, Math.random)
     assert.ok(isValid(id), id)
     assert.equal(decodeTime(id), nowMs)

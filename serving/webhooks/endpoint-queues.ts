@@ -12,6 +12,8 @@ export interface QueueEntry {
   skipSweepUntilMs: number
   /** Oldest enabling of the endpoint that a queued message belongs to, epoch milliseconds; Infinity = none was queued. */
   oldestEnabledAtMs: number
+  /** Called when an attempt's record is durable: one function for all attempts of the endpoint. */
+  onRecorded: (() => void) | undefined
 }
 
 /** The part of a delivery that decides where and whether it is queued. */
@@ -69,6 +71,7 @@ export const createEndpointQueues = ({
       timer: undefined,
       skipSweepUntilMs: 0,
       oldestEnabledAtMs: Number.POSITIVE_INFINITY,
+      onRecorded: undefined,
     }
     entries.set(endpointId, entry)
     return entry

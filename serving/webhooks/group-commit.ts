@@ -25,6 +25,8 @@ export interface CommitSource {
 export interface GroupCommit {
   /** Resolves when the part is durable. */
   add(part: CommitPart): Promise<void>
+  /** The same with a call instead of a promise: many parts wait at the same time. */
+  put(part: CommitPart, onDurable: () => void, onFailed: (error: unknown) => void): void
 }
 
 /** Shortest linger: a commit costs the disk the same for one part and for a hundred. */
@@ -76,13 +78,11 @@ export const createGroupCommit = (
     if (waiting.length >= MAX_BATCH_PARTS) flush()
     else timer ??= setTimeout(flush, lingerMs)
   }
-  return {
-    add: (part) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ part, resolve, reject })
-        schedule()
-      }),
+  const put: GroupCommit['put'] = (part, resolve, reject) => {
+    waiting.push({ part, resolve, reject })
+    schedule()
   }
+  return { put, add: (part) => new Promise((resolve, reject) => put(part, resolve, reject)) }
 }
 
 const NO_SOURCE: CommitSource = { part: () => ({}), durable: () => undefined }

@@ -23,10 +23,12 @@ export interface WindowAdvance {
   readonly stored: readonly StoredDelivery[]
 }
 
-interface WindowEntry extends StoredDelivery {
-  isTaken: boolean
-  hasEnded: boolean
+interface WindowEntry {
+  readonly offset: number
   readonly readAtMs: number
+  isTaken: boolean
+  /** Undefined: it has ended. */
+  read: OutboxDelivery | undefined
 }
 
 /**
@@ -61,7 +63,7 @@ export class OutboxWindow {
 
   /** Adds a delivery that is not in the window; offsets must grow. */
   add(read: OutboxDelivery, nowMs: number): void {
-    const entry = { ...read, isTaken: false, hasEnded: false, readAtMs: nowMs }
+    const entry = { offset: read.offset, readAtMs: nowMs, isTaken: false, read }
     this.#entries.push(entry)
     this.#pending.set(read.key, entry)
   }
@@ -80,14 +82,14 @@ export class OutboxWindow {
   take(key: string): Delivery | undefined {
     const entry = this.#pending.get(key)
     if (entry) entry.isTaken = true
-    return entry?.delivery
+    return entry?.read?.delivery
   }
 
   /** True when the window had the delivery: what follows from it goes in the next commit, with the offset. */
   end(key: string): boolean {
     const entry = this.#pending.get(key)
     if (!entry) return false
-    entry.hasEnded = true
+    entry.read = undefined
     this.#pending.delete(key)
     this.pass(entry.offset)
     return true
@@ -100,8 +102,12 @@ export class OutboxWindow {
     this.#passed = -1
     const at = this.#entries.findIndex(({ offset }) => offset >= next)
     const before = this.#entries.splice(0, at < 0 ? this.#entries.length : at)
-    const stored = before.filter(({ hasEnded }) => !hasEnded)
-    for (const { key } of stored) this.#pending.delete(key)
+    const stored: StoredDelivery[] = []
+    for (const { read, isTaken } of before) {
+      if (!read) continue
+      stored.push({ ...read, isTaken })
+      this.#pending.delete(read.key)
+    }
     return { next, stored }
   }
 }

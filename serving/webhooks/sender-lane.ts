@@ -9,7 +9,7 @@ import { decideEndpointAction, type EndpointAction } from './attempt.ts'
 import type { PendingDelivery } from './attempt-records.ts'
 import type { QueueSize } from './backlog-limits.ts'
 import { checkEligibility, deliveryKey, isSameEndpointTarget } from './delivery-eligibility.ts'
-import { createEndpointHealth, type EndpointHealth } from './endpoint-health.ts'
+import { createEndpointHealth, type EndpointHealth, type HealthRow } from './endpoint-health.ts'
 import type { DeliveryLimits, EndpointQueue, QueuedDelivery } from './endpoint-queue.ts'
 import { createEndpointQueues, type EndpointQueues, type QueueEntry } from './endpoint-queues.ts'
 import { createGroupCommit, type GroupCommit } from './group-commit.ts'
@@ -46,6 +46,23 @@ const SHUTDOWN_GRACE_MS = 1_000
 
 /** HTTP statuses of a gateway in front of an overloaded receiver. */
 const OVERLOADED_STATUSES = new Set([502, 504])
+
+const NO_ROWS: readonly HealthRow[] = []
+const NO_ACTION: EndpointAction = { kind: 'none' }
+
+/** A delivery whose attempt has ended, or that was not attempted. */
+interface AnsweredDelivery {
+  readonly endpointId: string
+  readonly entry: QueueEntry
+  readonly key: string
+  readonly outcome: DeliveryOutcome | undefined
+}
+
+/** What is called when an outcome is durable, or when that failed. */
+interface RecordCalls {
+  readonly recorded: () => void
+  readonly onFailed: (error: unknown) => void
+}
 
 const endpointIdsOf = (received: ReadonlyMap<string, Delivery>): ReadonlySet<string> =>
   new Set([...received.values()].map(({ endpoint_id }) => endpoint_id))
@@ -230,32 +247,46 @@ export class SenderLane {
     return { inFlight: this.#deps.inFlight, perSecond: endpoint?.rate_limit ?? null }
   }
 
+  /** Waits for a slot of the concurrency limit, makes the attempt and records it. */
   #start(endpointId: string, entry: QueueEntry, delivery: QueuedDelivery): void {
+    const { queue } = entry
     this.#running += 1
-    this.#runDelivery(endpointId, entry, delivery)
+    this.#deps.concurrency
+      .run({ endpointId, isSlow: queue.isSlow(this.#deps.nowMs()) }, () =>
+        this.#attempt(queue, delivery),
+      )
+      .then(
+        (outcome) => {
+          queue.answered()
+          this.#queues.drain(endpointId, entry)
+          this.#record({ endpointId, entry, key: delivery.key, outcome })
+        },
+        (error) => {
+          queue.answered()
+          this.#fail(error)
+          this.#recorded(endpointId, entry)
+        },
+      )
   }
 
-  /** Waits for a slot of the concurrency limit, makes the attempt and records it. */
-  async #runDelivery(
-    endpointId: string,
-    entry: QueueEntry,
-    delivery: QueuedDelivery,
-  ): Promise<void> {
-    const { queue } = entry
-    const requester = { endpointId, isSlow: queue.isSlow(this.#deps.nowMs()) }
-    try {
-      let outcome: DeliveryOutcome | undefined
-      try {
-        outcome = await this.#deps.concurrency.run(requester, () => this.#attempt(queue, delivery))
-      } finally {
-        queue.answered()
-        this.#queues.drain(endpointId, entry)
-      }
-      await this.#recordOutcome(delivery.key, outcome)
-    } catch (error) {
-      this.#failure.abort(error)
+  /** Most attempts are nothing but a record: for those nothing is kept until it is durable. */
+  #record({ endpointId, entry, key, outcome }: AnsweredDelivery): void {
+    entry.onRecorded ??= () => this.#recorded(endpointId, entry)
+    const recorded = entry.onRecorded
+    const onFailed = (error: unknown): void => {
+      this.#fail(error)
+      recorded()
     }
-    queue.recorded()
+    try {
+      const follows = this.#recordOutcome(key, outcome, { recorded, onFailed })
+      follows?.then(recorded, onFailed)
+    } catch (error) {
+      onFailed(error)
+    }
+  }
+
+  #recorded(endpointId: string, entry: QueueEntry): void {
+    entry.queue.recorded()
     this.#queues.drain(endpointId, entry)
     this.#running -= 1
     if (this.#running === 0) this.#whenIdle?.()
@@ -275,41 +306,56 @@ export class SenderLane {
     return outcome
   }
 
-  async #recordOutcome(key: string, outcome: DeliveryOutcome | undefined): Promise<void> {
-    if (outcome?.kind === 'sent') return this.#recordAttempt(key, outcome)
+  /** Records an outcome; undefined where `recorded` or `onFailed` is called later, else what has to follow before. */
+  #recordOutcome(
+    key: string,
+    outcome: DeliveryOutcome | undefined,
+    calls: RecordCalls,
+  ): Promise<void> | undefined {
+    if (outcome?.kind === 'sent') return this.#recordAttempt(key, outcome, calls)
     if (outcome?.kind === 'over') {
       return this.#terminate([{ key, delivery: outcome.delivery }], outcome.status)
     }
-    if (!outcome) return
-    const dueAtMs = this.#deps.nowMs() + UNKNOWN_ENDPOINT_RETRY_MS * (1 + this.#deps.random())
-    this.#queues.enqueue(outcome.delivery, { key, dueAtMs })
+    if (outcome) {
+      const dueAtMs = this.#deps.nowMs() + UNKNOWN_ENDPOINT_RETRY_MS * (1 + this.#deps.random())
+      this.#queues.enqueue(outcome.delivery, { key, dueAtMs })
+    }
+    return Promise.resolve()
   }
 
   #isStopping(): boolean {
     return this.#failure.signal.aborted || this.#lane.signal.aborted
   }
 
-  async #recordAttempt(key: string, sent: CompletedAttempt): Promise<void> {
+  #recordAttempt(
+    key: string,
+    sent: CompletedAttempt,
+    { recorded, onFailed }: RecordCalls,
+  ): Promise<void> | undefined {
     const { codec, nowMs: clock, metrics, store } = this.#deps
     const { delivery, endpoint, outcome, decision } = sent
     const nowMs = clock()
     const due = this.#due
-    if (!due) return
+    if (!due) return Promise.resolve()
     const { partition } = this.#lane
     const isCurrent = isSameEndpointTarget(endpoint, store.get(endpoint.endpoint_id))
     const healthUpdate = isCurrent ? this.#health?.after(endpoint, decision, nowMs) : undefined
-    const rows = healthUpdate?.rows ?? []
-    await this.#commits.add(attemptCommitPart(codec, sent, { due, key, partition, nowMs, rows }))
+    const rows = healthUpdate?.rows ?? NO_ROWS
+    const part = attemptCommitPart(codec, sent, { due, key, partition, nowMs, rows })
     metrics.webhookAttempts.inc({ result: decision.status, kind: outcome.errorKind ?? 'none' })
     metrics.webhookSeconds.observe(outcome.durationMs / 1_000)
-    if (decision.nextAtMs !== null) {
-      this.#queues.enqueue(delivery, { key, dueAtMs: decision.nextAtMs })
+    const action = healthUpdate
+      ? decideEndpointAction(endpoint, decision, { health: healthUpdate.health, nowMs })
+      : NO_ACTION
+    const dueAtMs = decision.nextAtMs
+    if (dueAtMs === null && action.kind === 'none') {
+      this.#commits.put(part, recorded, onFailed)
+      return undefined
     }
-    if (!healthUpdate) return
-    await this.#applyEndpointAction(
-      endpoint,
-      decideEndpointAction(endpoint, decision, { health: healthUpdate.health, nowMs }),
-    )
+    return this.#commits.add(part).then(() => {
+      if (dueAtMs !== null) this.#queues.enqueue(delivery, { key, dueAtMs })
+      return this.#applyEndpointAction(endpoint, action)
+    })
   }
 
   async #applyEndpointAction(attempted: WebhookEndpoint, action: EndpointAction): Promise<void> {

@@ -212,10 +212,13 @@ export const openOutboundClient = (options: OutboundClientOptions): OutboundClie
       new Promise((resolve, reject) => {
         const { method, headers, body = null, timeoutMs, mostBytes } = options
         const { origin, pathname, search } = new URL(url)
-        const exchange = new ShortRequestHandler({ timeoutMs, mostBytes, resolve, reject })
-        const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
         const path = pathname + search
-        agent.dispatch({ origin, path, method, headers, body, ...limits }, exchange)
+        const exchange = new ShortRequestHandler({ timeoutMs, mostBytes, resolve, reject })
+        const [headersTimeout, bodyTimeout] = [timeoutMs, timeoutMs]
+        agent.dispatch(
+          { origin, path, method, headers, body, headersTimeout, bodyTimeout },
+          exchange,
+        )
       }),
     close: () => agent.destroy(),
   }

@@ -109,7 +109,10 @@ export const createPendingDeliveries = ({
     durable,
     has: (key) =>
       window.has(key) ||
-      [storing, repeated, repeating, cache].some((held) => held.has(key)) ||
+      storing.has(key) ||
+      repeated.has(key) ||
+      repeating.has(key) ||
+      cache.has(key) ||
       state.get(key) !== undefined,
     add: (read, atMs) => window.add(read, atMs),
     pass: (offset) => window.pass(offset),

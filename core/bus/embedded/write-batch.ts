@@ -10,7 +10,7 @@ const MAX_BATCH_BYTES = 1_048_576
 
 /** Bytes as lmdb takes them. */
 export const toBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** One partition of a topic within the transaction. */
 interface PartitionDraft {

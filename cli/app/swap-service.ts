@@ -1,4 +1,4 @@
-import { chainRow, type Vm } from '../../schemas/chains.ts'
+import { chainRow, gasBoundsOf, type Vm } from '../../schemas/chains.ts'
 import { openAccountPools } from '../../serving/dex/account-pools.ts'
 import { openAggregators } from '../../serving/dex/aggregators/open-aggregators.ts'
 import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
@@ -41,7 +41,7 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
     nowMs,
     searches: createSearchTurns(),
     markets,
-    accounts: openReaders(deps, 'evm', (rpc) => createEvmAccountReader(rpc)),
+    accounts: openReaders(deps, 'evm', (rpc, id) => createEvmAccountReader(rpc, gasBoundsOf(id))),
     solana,
     accountPools: openAccountPools(markets, solana, {
       caller: { orgId: () => requireQueryCaller().orgId, shared: runSharedWork },

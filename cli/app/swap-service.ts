@@ -67,15 +67,19 @@ const startMarkets = (
   const warehouse = countRejectedReads(parts.warehouse, metrics, 'pools')
   const markets = new Map<string, ChainMarket>()
   for (const chain of chains) {
+    const role = log.child({ role: 'serve', chain })
     const market = createChainMarket(
       chain,
       config.chainExtra[chain],
       nodeReads.of(chain) !== undefined,
+      ({ address: pool, protocol }, err) => {
+        metrics.unquotablePools.inc({ protocol })
+        role.error({ err, pool, protocol }, 'state of a pool cannot be quoted, pool left out')
+      },
     )
     if (market === undefined) continue
     const { pools, progress, venues } = market
     const protocols = [...venues.quotable]
-    const role = log.child({ role: 'serve', chain })
     const source = { bus, codec, warehouse, log: role, chain, pools, progress, protocols }
     const running = followPoolsWhenReadable(source)
     lifecycle.add({ name: `pools ${chain}`, stop: () => running.stop() })

@@ -58,6 +58,11 @@ export const COUNTERS = {
     'protocol',
     'outcome',
   ),
+  unquotablePools: defineMetric(
+    'sluice_dex_unquotable_pools_total',
+    'States of pools whose quote failed with an error of the program: the pool is left out until its next event or reading',
+    'protocol',
+  ),
   pendingTrades: defineMetric(
     'sluice_ingest_pending_trades_total',
     'Trades of pre-confirmed blocks published and reverted',

@@ -55,11 +55,23 @@ const unreadHead = (entry: PoolEntry | undefined, nowMs: number): AccountPoolHea
   return { kind, address, protocol: row.id, tokens, tvlUsd }
 }
 
-/** An empty book. Pools of a protocol that is not quotable, or whose factory is not listed, are not kept. */
+/** Makes the state of a pool one that is not exact, until its next event or reading; false: it is that already. */
+const leaveOut = (entry: PoolEntry | undefined): boolean => {
+  if (entry?.read?.pool) {
+    entry.read = { pool: null, untilMs: entry.read.untilMs }
+    return true
+  }
+  if (!entry?.pool) return false
+  entry.pool = null
+  return true
+}
+
+/** An empty book. Pools of a protocol that is not quotable, or whose factory is not listed, are not kept. `onFailed` is called once for each state that cannot be quoted. */
 export const createPoolBook = (
   venues: ChainVenues,
   limits: GraphLimits,
   maxPools = MAX_POOLS,
+  onFailed: NonNullable<PoolGraph['failed']> = () => undefined,
 ): PoolBook => {
   const entries = new Map<string, PoolEntry>()
   const decimals = new Map<string, number>()
@@ -93,9 +105,8 @@ export const createPoolBook = (
     for (const token of decimals.keys()) if (!left.has(token)) decimals.delete(token)
   }
 
-  const poolNow = (address: string, nowMs: number): Pool | null | undefined => {
-    const entry = entries.get(address)
-    return entry && exactPool(entry, nowMs)
+  const failed = (pool: Pool, error: unknown): void => {
+    if (leaveOut(entries.get(pool.address))) onFailed(pool, error)
   }
 
   return {
@@ -138,8 +149,11 @@ export const createPoolBook = (
       entries.clear()
       index.clear()
     },
-    graph: (nowMs) => index.graph((entry) => exactPool(entry, nowMs), nowMs),
-    pool: poolNow,
+    graph: (nowMs) => ({ ...index.graph((entry) => exactPool(entry, nowMs), nowMs), failed }),
+    pool: (address, nowMs) => {
+      const entry = entries.get(address)
+      return entry && exactPool(entry, nowMs)
+    },
     unread: (token, other, nowMs) =>
       [...index.between(token, other)].flatMap((entry) => unreadHead(entry, nowMs) ?? []),
     unreadPool: (address, nowMs) => unreadHead(entries.get(address), nowMs),

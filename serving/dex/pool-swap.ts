@@ -1,5 +1,6 @@
 import { Fault } from '../../core/errors.ts'
 import type { Pool } from './pool.ts'
+import type { PoolGraph } from './pool-graph.ts'
 import { quoteSwap, type SwapQuote } from './quote.ts'
 import { DEFAULT_ROUTE_LIMITS } from './route.ts'
 import type { SwapRequest } from './search.ts'
@@ -46,16 +47,17 @@ export const requireFittingPool = (
   throw new Fault('POOL_INPUT_MISMATCH', undefined, { pool: address, tokens: [...tokens] })
 }
 
-/** The best quote over one of the pools alone; each must trade both tokens. Throws as `quoteSwap`. */
+/** The best quote over one of the pools alone; each must trade both tokens. `failed`: as of a graph. Throws as `quoteSwap`. */
 export const quoteOverPools = (
   pools: readonly Pool[],
   request: SwapRequest,
   slippageBps: number,
+  failed?: PoolGraph['failed'],
 ): SwapQuote =>
   quoteSwap(
     {
       // Without neighbours a search finds direct pools only.
-      graph: { neighbours: () => [], poolsOf: () => pools },
+      graph: { neighbours: () => [], poolsOf: () => pools, ...(failed && { failed }) },
       hubs: new Set(),
       limits: { ...DEFAULT_ROUTE_LIMITS, maxPaths: 1 },
     },
@@ -68,9 +70,10 @@ export const quoteOverNamedPool = (
   pool: Pool,
   request: SwapRequest,
   slippageBps: number,
+  failed?: PoolGraph['failed'],
 ): SwapQuote => {
   try {
-    return quoteOverPools([pool], request, slippageBps)
+    return quoteOverPools([pool], request, slippageBps, failed)
   } catch (error) {
     if (!(error instanceof Fault) || error.faultName !== 'DEX_ROUTE_BUILD_FAILED') throw error
     throw new Fault('LIQUIDITY_INSUFFICIENT', undefined, {

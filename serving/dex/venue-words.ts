@@ -69,4 +69,5 @@ export const filterGraph = (
   // Too many to look at the pools of each: a search finds none for those that are not wanted.
   neighbours: graph.neighbours,
   poolsOf: (token, other) => graph.poolsOf(token, other).filter(wanted),
+  ...(graph.failed && { failed: graph.failed }),
 })

@@ -150,12 +150,12 @@ const quoteAsked = (
   { request, slippageBps }: Pick<SwapQuote, 'request' | 'slippageBps'>,
   isOffered: (pool: Pool) => boolean,
 ): SwapQuote => {
-  if (pool !== undefined) return quoteOverNamedPool(pool, request, slippageBps)
-  const pools = market.pools
-    .graph(startedMs)
+  const graph = market.pools.graph(startedMs)
+  if (pool !== undefined) return quoteOverNamedPool(pool, request, slippageBps, graph.failed)
+  const pools = graph
     .poolsOf(request.tokenIn, request.tokenOut)
     .filter((each) => (wanted?.has(each.protocol) ?? true) && isOffered(each))
-  return quoteOverPools(pools, request, slippageBps)
+  return quoteOverPools(pools, request, slippageBps, graph.failed)
 }
 
 const evmSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {

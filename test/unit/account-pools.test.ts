@@ -9,6 +9,7 @@ import { createAccountPools } from '../../serving/dex/account-pools.ts'
 import type { Pool } from '../../serving/dex/pool.ts'
 import type { SolanaAccount } from '../../serving/dex/solana-node.ts'
 import { WHIRLPOOL, WHIRLPOOL_LAYOUT } from '../../serving/dex/whirlpool-accounts.ts'
+import { whirlpoolSqrtPrice } from '../../serving/dex/whirlpool-step.ts'
 import { addressFor } from '../support/builders/svm-block.ts'
 
 const [SOLD, BOUGHT, HUB] = ['sold', 'bought', 'hub'].map(addressFor) as [string, string, string]
@@ -70,7 +71,9 @@ const whirlpoolAt = (tick: number): Buffer => {
   data.write('3f95d10ce1806309', 'hex')
   data.writeUInt16LE(64, WHIRLPOOL_LAYOUT.tickSpacing)
   data.writeUInt16LE(64, WHIRLPOOL_LAYOUT.feeTier)
-  data.writeBigUInt64LE(1n, WHIRLPOOL_LAYOUT.sqrtPrice + 8)
+  const sqrtPrice = whirlpoolSqrtPrice(tick)
+  data.writeBigUInt64LE(sqrtPrice & ((1n << 64n) - 1n), WHIRLPOOL_LAYOUT.sqrtPrice)
+  data.writeBigUInt64LE(sqrtPrice >> 64n, WHIRLPOOL_LAYOUT.sqrtPrice + 8)
   data.writeInt32LE(tick, WHIRLPOOL_LAYOUT.tick)
   return data
 }

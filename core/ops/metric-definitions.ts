@@ -54,7 +54,7 @@ export const COUNTERS = {
   ),
   poolReadings: defineMetric(
     'sluice_dex_pool_readings_total',
-    'Pools read from their accounts for quotes: `read`, `not_exact`, `changed` meanwhile, `refused` by limits of the caller, `failed`',
+    'Pools read from their accounts for quotes: `read`, `not_exact`, `changed` meanwhile, `implausible` price, `refused` by limits of the caller, `failed`',
     'protocol',
     'outcome',
   ),

@@ -99,7 +99,7 @@ const namedPool = async (
   if (pool === null) {
     throw new Fault('DEX_ROUTE_BUILD_FAILED', undefined, {
       pool: address,
-      reason: 'the pool is empty, or its state is not known',
+      reason: 'the pool is empty, its state is not known, or not what its last swap paid',
     })
   }
   const isKnown = await hasPool(chain.id, address)

@@ -255,6 +255,7 @@ const ROW = {
   reserve_a: null,
   reserve_b: null,
   depth_usd: 1_000_000,
+  price: null,
   sqrt_price_x96: null,
   range_liquidity: null,
   tick: null,

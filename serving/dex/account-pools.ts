@@ -120,7 +120,13 @@ const createPoolReader = ({
       const state = await stateOf(read, await first())
       if (state === undefined) note(head, 'changed')
       else if (state === null) hold(null, NOT_EXACT_HELD_MS, 'not_exact')
-      else hold(state, HELD_MS, 'read')
+      else if (!pools.isPlausible(state)) {
+        log.warn(
+          { pool: head.address, protocol: head.protocol },
+          'pool price of a node is far from its last swap',
+        )
+        hold(null, HELD_MS, 'implausible')
+      } else hold(state, HELD_MS, 'read')
     } catch (err) {
       const isRefused = err instanceof Fault && OF_CALLER.has(err.faultName)
       if (isRefused || isAbort(err)) return note(head, 'refused')

@@ -4,6 +4,7 @@ import { isNativeAddress } from '../../core/prices/native-token.ts'
 import { type ChainRow, chainRow } from '../../schemas/chains.ts'
 import type { FreshnessReader } from '../interfaces.ts'
 import { createPoolBook, type PoolBook } from './pool-book.ts'
+import type { PoolGraph } from './pool-graph.ts'
 import { createPoolProgress, type PoolProgress } from './pool-progress.ts'
 import { type ChainVenues, chainVenues } from './quotable-protocols.ts'
 import {
@@ -34,11 +35,15 @@ export interface ChainMarket {
 const MIN_TVL_USD = 1_000
 const POOLS_PER_PAIR = 8
 
-/** An empty market of a chain; undefined for ids that name none. `readsAccounts`: the chain has a node that tells the accounts of pools. */
+/**
+ * An empty market of a chain; undefined for ids that name none. `readsAccounts`: the chain has a node that tells the accounts of pools;
+ * `onFailed` is called once for each state of a pool that cannot be quoted.
+ */
 export const createChainMarket = (
   chainId: string,
   extra: ChainExtra | undefined,
   readsAccounts = false,
+  onFailed?: PoolGraph['failed'],
 ): ChainMarket | undefined => {
   const chain = chainRow(chainId)
   if (chain === undefined) return undefined
@@ -48,7 +53,12 @@ export const createChainMarket = (
   return {
     chain,
     venues,
-    pools: createPoolBook(venues, { minTvlUsd: MIN_TVL_USD, poolsPerPair: POOLS_PER_PAIR }),
+    pools: createPoolBook(
+      venues,
+      { minTvlUsd: MIN_TVL_USD, poolsPerPair: POOLS_PER_PAIR },
+      undefined,
+      onFailed,
+    ),
     progress: createPoolProgress(),
     routers: routerVenues(chainId, extra),
     universal: universalVenue(chainId, extra),

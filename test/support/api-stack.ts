@@ -16,6 +16,7 @@ import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import { type ChainNodes, createChainNodes } from '../../core/rpc/chain-nodes.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import type { ChainId } from '../../schemas/chains.ts'
+import { gasBoundsOf } from '../../schemas/chains.ts'
 import { PLANS } from '../../schemas/plans.ts'
 import { createOrganizations, type Organizations } from '../../serving/auth/organizations.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
@@ -214,7 +215,9 @@ export const startApi = async (
     nowMs: Date.now,
     searches: createSearchTurns(),
     markets,
-    accounts: new Map(evm === undefined ? [] : [['eth', createEvmAccountReader(evm)]]),
+    accounts: new Map(
+      evm === undefined ? [] : [['eth', createEvmAccountReader(evm, gasBoundsOf('eth'))]],
+    ),
     solana: readers,
     accountPools: openAccountPools(markets, readers, {
       caller: { orgId: () => requireQueryCaller().orgId, shared: runSharedWork },

@@ -5,7 +5,7 @@ import type { AggregatedQuote } from '../dex/aggregators/aggregated-quote.ts'
 import type { Jupiter } from '../dex/aggregators/jupiter.ts'
 import type { Kyberswap } from '../dex/aggregators/kyberswap.ts'
 import type { Aggregators } from '../dex/aggregators/open-aggregators.ts'
-import { requireRouterTrial } from '../dex/aggregators/router-trial.ts'
+import { isTriedRouterCall } from '../dex/aggregators/router-trial.ts'
 import type { ChainMarket } from '../dex/chain-market.ts'
 import type { EvmAccountReader } from '../dex/evm-account.ts'
 import { approveData } from '../dex/evm-calls.ts'
@@ -97,8 +97,9 @@ export const requireKyberswapTerms = (
 }
 
 /**
- * The unsigned transaction of KyberSwap's route, tried with its approval, and run where that is there. Throws as `Kyberswap.swap`,
- * `requireRouterTrial`, `unsignedCall`, INSUFFICIENT_BALANCE.
+ * The unsigned transaction of KyberSwap's route, tried with its approval, and run where that is there; `simulated` is false
+ * where the node cannot try it. Throws as `Kyberswap.swap`,
+ * `isTriedRouterCall`, `unsignedCall`, INSUFFICIENT_BALANCE.
  */
 export const kyberswapSwap = async (
   kyberswap: Kyberswap,
@@ -119,7 +120,7 @@ export const kyberswapSwap = async (
   const account = await reader.account(owner, sellsNativeToken ? null : tokenIn, router)
   requireBalance(account.balanceRaw, amountRaw)
   const call = { to: router, data, valueRaw }
-  await requireRouterTrial(reader, { ...order, ...request, ...quote, call })
+  const isTried = await isTriedRouterCall(reader, { ...order, ...request, ...quote, call })
   const isAllowed = sellsNativeToken || account.allowanceRaw >= amountRaw
   const built = await unsignedCall(reader, order, {
     ...call,
@@ -128,7 +129,8 @@ export const kyberswapSwap = async (
     defaultGas: defaultGas(gas),
   })
   const approval = { token: tokenIn, spender: router, data: approveData(router, amountRaw) }
-  return { quote, built: { ...built, approval: isAllowed ? null : approval } }
+  const simulated = isTried && built.simulated
+  return { quote, built: { ...built, simulated, approval: isAllowed ? null : approval } }
 }
 
 const defaultGas = (gas: bigint): bigint => {

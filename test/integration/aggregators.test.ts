@@ -11,7 +11,15 @@ import {
   type KeyPairSigner,
   partiallySignTransaction,
 } from '@solana/kit'
-import { decodeFunctionData, encodeFunctionData, type Hex, parseAbi, parseEther } from 'viem'
+import {
+  decodeFunctionData,
+  encodeAbiParameters,
+  encodeFunctionData,
+  type Hex,
+  parseAbi,
+  parseAbiParameters,
+  parseEther,
+} from 'viem'
 import { transferSol } from '../../serving/dex/solana-calls.ts'
 import { unsignedTransaction } from '../../serving/dex/solana-message.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
@@ -23,6 +31,7 @@ import { createDeployer } from '../support/nodes/contract-deployer.ts'
 import { fundedWallet, type LocalSvm, startLocalSvm } from '../support/nodes/local-svm.ts'
 
 const SOL = 1_000_000_000n
+const JSON_TYPE = { 'content-type': 'application/json' }
 const WSOL = 'So11111111111111111111111111111111111111112'
 const MINT = addressFor('aggregated mint')
 const ROUTER = '0x6131B5fae19EA4f9D964eAc0408E4408b66337b5'
@@ -53,6 +62,20 @@ const server = createServer(async (request, response) => {
   response.end(JSON.stringify(answer ?? {}))
 })
 
+/** The node, which can be one that takes no code of the caller's. */
+let takesOverrides: boolean
+const evmNode = createServer(async (request, response) => {
+  const sent = await text(request)
+  const { id, method, params } = JSON.parse(sent)
+  response.setHeader('content-type', 'application/json')
+  if (method === 'eth_call' && params.length > 2 && !takesOverrides) {
+    const error = { code: -32_602, message: 'too many arguments, want at most 2' }
+    return response.end(JSON.stringify({ jsonrpc: '2.0', id, error }))
+  }
+  const answer = await fetch(anvil.httpUrl, { method: 'POST', headers: JSON_TYPE, body: sent })
+  response.end(await answer.text())
+})
+
 let anvil: Anvil
 let svm: LocalSvm
 let api: TestApi
@@ -62,9 +85,12 @@ let token: string
 let plain: TestApi
 const { log, lines } = createCapturedLogger()
 
+const urlOf = async (listening: typeof server): Promise<string> => {
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
+}
 before(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const [url, nodeUrl] = await Promise.all([server, evmNode].map(urlOf))
   anvil = await startAnvil()
   svm = await startLocalSvm()
   wallet = await fundedWallet(svm, 1, 50n * SOL)
@@ -76,7 +102,7 @@ before(async () => {
     await anvil.client.mine({ blocks: 1 })
   }
   await anvil.client.setBalance({ address: ROUTER, value: parseEther('1') })
-  const nodes = { chainRpcUrls: { eth: [anvil.httpUrl], sol: [svm.url] } }
+  const nodes = { chainRpcUrls: { eth: [nodeUrl ?? ''], sol: [svm.url] } }
   const aggregators = {
     jupiterUrl: `${url}/${PATH_KEY}/`,
     jupiterApiKey: KEY,
@@ -93,11 +119,14 @@ after(async () => {
   await api.stop()
   await anvil.stop()
   await svm.stop()
-  server.closeAllConnections()
-  server.close()
+  for (const each of [server, evmNode]) {
+    each.closeAllConnections()
+    each.close()
+  }
 })
 beforeEach(async () => {
   asked.length = 0
+  takesOverrides = true
   await routerPays(2_990_000_000n)
   answers = {
     [QUOTE]: jupiterQuote(),
@@ -136,6 +165,10 @@ const jupiterQuote = (more: Body = {}): Body => ({
   ],
   ...more,
 })
+const addressOf = (byte: string): Hex => `0x${byte.repeat(20)}`
+/** What a call says where a token is sold: the executor gets it, as recorded calls have it. */
+const EXECUTOR = addressOf('e0')
+const TO_EXECUTOR = { srcReceivers: [EXECUTOR], srcAmounts: [parseEther('1')] }
 const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 const ERC20 = parseAbi([
   'function transfer(address,uint256)',
@@ -146,6 +179,7 @@ const DESCRIPTION =
   '(address srcToken, address dstToken, address[] srcReceivers, uint256[] srcAmounts, address[] feeReceivers, uint256[] feeAmounts, address dstReceiver, uint256 amount, uint256 minReturnAmount, uint256 flags, bytes permit) desc'
 const KYBER_ROUTER = parseAbi([
   `function swap((address callTarget, address approveTarget, bytes targetData, ${DESCRIPTION}, bytes clientData) execution) payable`,
+  `function swapGeneric((address callTarget, address approveTarget, bytes targetData, ${DESCRIPTION}, bytes clientData) execution) payable`,
   `function swapSimpleMode(address caller, ${DESCRIPTION}, bytes executorData, bytes clientData)`,
 ])
 const describe = (more: Body) => ({
@@ -158,16 +192,21 @@ const describe = (more: Body) => ({
   dstReceiver: owner,
   amount: parseEther('1'),
   minReturnAmount: 2_960_100_000n,
-  flags: 0n,
+  flags: 0x200n,
   permit: '0x' as const,
   ...more,
 })
-const kyberCall = (more: Body = {}): Hex => {
-  const [callTarget, approveTarget] = [owner, owner]
-  const execution = { callTarget, approveTarget, targetData: '0x01', clientData: '0x02' } as const
+
+const kyberCall = (
+  more: Body = {},
+  targetData: Hex = '0x01',
+  functionName: 'swap' | 'swapGeneric' = 'swap',
+): Hex => {
+  const targets = { callTarget: EXECUTOR, approveTarget: addressOf('00') }
+  const execution = { ...targets, targetData, clientData: '0x02' } as const
   return encodeFunctionData({
     abi: KYBER_ROUTER,
-    functionName: 'swap',
+    functionName,
     args: [{ ...execution, desc: describe(more) }],
   })
 }
@@ -179,13 +218,13 @@ const routerPays = async (amount: bigint) => {
     bytecode: callingCode([{ to: token as Hex, data }]),
   })
 }
-/** One that takes so much of the token and pays the chain's coin. */
-const routerTakes = async (amount: bigint) => {
+/** One that takes so much of the token and pays the native token. */
+const routerTakes = async (amount: bigint, value = 3_000_000_000n) => {
   const args = [owner, ROUTER, amount] as const
   const data = encodeFunctionData({ abi: ERC20, functionName: 'transferFrom', args })
   const bytecode = callingCode([
     { to: token as Hex, data },
-    { to: owner, value: 3_000_000_000n },
+    { to: owner, value },
   ])
   await anvil.client.setCode({ address: ROUTER, bytecode })
 }
@@ -393,22 +432,113 @@ test('a route of KyberSwap is a call of its router, with an approval where that 
     [slippageTolerance, sender, recipient],
     [100, owner.toLowerCase(), owner.toLowerCase()],
   )
+})
 
-  const simple = encodeFunctionData({
-    abi: KYBER_ROUTER,
-    functionName: 'swapSimpleMode',
-    args: [owner, describe({}), '0x', '0x'],
-  })
-  answers[BUILD] = { code: 0, data: kyberBuilt({ data: simple }) }
-  assert.equal((await overKyberswap()).status, 200)
+const SIMPLE = parseAbiParameters(
+  '(address[] firstPools, uint256[] firstSwapAmounts, bytes[] swapDatas, uint256 deadline, bytes destTokenFeeData)',
+)
+const simpleData = (deadline: number): Hex =>
+  encodeAbiParameters(SIMPLE, [
+    {
+      firstPools: [addressOf('11')],
+      firstSwapAmounts: [parseEther('1')],
+      swapDatas: ['0x01'],
+      deadline: BigInt(deadline),
+      destTokenFeeData: '0x',
+    },
+  ])
+/** Sells the token for the native token from here on. */
+const tokenSale = (data: Hex): Body => {
+  const named = { tokenIn: token, tokenOut: NATIVE }
+  answers[ROUTES] = { code: 0, data: kyberRoutes(named) }
+  answers[BUILD] = { code: 0, data: kyberBuilt({ transactionValue: '0', data, gas: '900000' }) }
+  return { inputMint: token, outputMint: NATIVE }
+}
+
+test('in simple mode the router itself reads the deadline, and a later one than that of the request is refused', async () => {
+  const deadline = Math.floor(Date.now() / 1_000) + 600
+  const sold = { srcToken: token, dstToken: NATIVE }
+  await routerTakes(parseEther('1'))
+  const simple = (executorData: Hex, more: Body = {}) =>
+    encodeFunctionData({
+      abi: KYBER_ROUTER,
+      functionName: 'swapSimpleMode',
+      args: [EXECUTOR, describe({ ...sold, ...more }), executorData, '0x'],
+    })
+  const statusOf = async (data: Hex) =>
+    (await overKyberswap({ ...tokenSale(data), deadline })).status
+  assert.equal(await statusOf(simple(simpleData(deadline))), 200)
+  assert.equal(await statusOf(kyberCall({ ...sold, flags: 0x220n }, simpleData(deadline))), 200)
+  for (const data of [
+    simple(simpleData(deadline + 1)),
+    simple('0x'),
+    simple(simpleData(deadline), { flags: 0x81n }),
+    kyberCall({ ...sold, flags: 0x220n }, simpleData(deadline + 1)),
+    kyberCall({ ...sold, flags: 0x220n }),
+  ])
+    assert.equal(await statusOf(data), 502, data)
+})
+
+test('a call of KyberSwap that takes fees, may fill a part, uses a permit or pays others than its executor is refused', async () => {
+  const sold = { srcToken: token, dstToken: NATIVE, ...TO_EXECUTOR }
+  const refuses = async (data: Hex, reason: RegExp, more: Body = {}) => {
+    const { status, body } = await overKyberswap(more)
+    assert.deepEqual([status, body.code], [502, 50_029], data)
+    assert.match(JSON.stringify(body), reason)
+  }
+  const cases: readonly (readonly [Body, RegExp])[] = [
+    ...[0x01n, 0x02n, 0x04n, 0x08n, 0x10n, 0x40n, 0x80n, 0x81n, 0x100n, 0x400n].map(
+      (flags) => [{ flags }, /flags/] as const,
+    ),
+    [{ feeReceivers: [addressOf('a7')], feeAmounts: [10_000n] }, /takes a fee/],
+    [{ feeAmounts: [1n] }, /takes a fee/],
+    [{ permit: '0x01' }, /permit/],
+  ]
+  for (const [more, reason] of cases) {
+    const data = kyberCall(more)
+    answers[BUILD] = { code: 0, data: kyberBuilt({ data }) }
+    await refuses(data, reason)
+  }
+  const paid = kyberCall(TO_EXECUTOR)
+  answers[BUILD] = { code: 0, data: kyberBuilt({ data: paid }) }
+  await refuses(paid, /others than its executor/)
+  await routerTakes(parseEther('1'))
+  const half = parseEther('0.5')
+  const receivers: readonly Body[] = [
+    { srcReceivers: [addressOf('a7')] },
+    { srcReceivers: [EXECUTOR, addressOf('a7')], srcAmounts: [half, half] },
+    { srcAmounts: [half] },
+    { srcAmounts: [half, half] },
+    { srcReceivers: [], srcAmounts: [] },
+  ]
+  for (const more of receivers) {
+    const data = kyberCall({ ...sold, ...more })
+    await refuses(data, /others than its executor/, tokenSale(data))
+  }
+  const shared = { srcReceivers: [EXECUTOR, EXECUTOR], srcAmounts: [half, half] }
+  const { status } = await overKyberswap(tokenSale(kyberCall({ ...sold, ...shared })))
+  assert.equal(status, 200)
+})
+
+test('between the output that is shown and the least there is the slippage and not more, whichever quote of KyberSwap is the smaller', async () => {
+  answers[BUILD] = { code: 0, data: kyberBuilt({ amountOut: '3100000000' }) }
+  assert.equal((await overKyberswap()).body.code, 50_029)
+  const data = kyberCall({ minReturnAmount: 2_970_000_000n })
+  answers[BUILD] = { code: 0, data: kyberBuilt({ amountOut: '3100000000', data }) }
+  const { body } = await overKyberswap()
+  const info = body.routeInfo as Body
+  assert.deepEqual([info.outAmount, info.minOutAmount], ['3000000000', '2970000000'])
+})
+
+test('where the node takes no code of the caller, the answer says that nothing was tried', async () => {
+  takesOverrides = false
+  const { status, body } = await overKyberswap()
+  assert.equal(status, 200, JSON.stringify(body))
+  assert.equal((body.routeInfo as Body).simulated, false)
 })
 
 test('a token that is sold over KyberSwap is tried with its approval, which is handed out where it is missing', async () => {
-  const sale = { inputMint: token, outputMint: NATIVE }
-  const named = { tokenIn: token, tokenOut: NATIVE }
-  answers[ROUTES] = { code: 0, data: kyberRoutes(named) }
-  const data = kyberCall({ srcToken: token, dstToken: NATIVE })
-  answers[BUILD] = { code: 0, data: kyberBuilt({ transactionValue: '0', data, gas: '900000' }) }
+  const sale = tokenSale(kyberCall({ srcToken: token, dstToken: NATIVE, ...TO_EXECUTOR }))
   await routerTakes(parseEther('1'))
   const sold = await overKyberswap(sale)
   assert.equal(sold.status, 200, JSON.stringify(sold.body))
@@ -420,6 +550,12 @@ test('a token that is sold over KyberSwap is tried with its approval, which is h
   assert.equal((sold.body.routeInfo as Body).simulated, false)
   await routerTakes(parseEther('1.5'))
   assert.equal((await overKyberswap(sale)).body.code, 50_012)
+  await routerTakes(parseEther('1'), 2_960_100_000n)
+  assert.equal((await overKyberswap(sale)).status, 200)
+  await routerTakes(parseEther('1'), 2_960_099_999n)
+  const less = await overKyberswap(sale)
+  assert.equal(less.body.code, 50_012)
+  assert.match(JSON.stringify(less.body), /"received":"2960099999"/)
 })
 
 test('a call of KyberSwap that reverts or gives less than its least is not handed out', async () => {
@@ -453,6 +589,7 @@ test('what KyberSwap answers otherwise than it was asked is refused, and so is a
     [BUILD, { code: 4008, data: kyberBuilt() }],
     [BUILD, { data: kyberBuilt({ amountIn: '5' }) }],
     [BUILD, { data: kyberBuilt({ data: '0xe21fd0e9' }) }],
+    [BUILD, { data: kyberBuilt({ data: kyberCall({}, '0x01', 'swapGeneric') }) }],
     [BUILD, { data: kyberBuilt({ data: kyberCall({ dstReceiver: ROUTER }) }) }],
     [BUILD, { data: kyberBuilt({ data: kyberCall({ srcToken: token }) }) }],
     [BUILD, { data: kyberBuilt({ data: kyberCall({ dstToken: ROUTER }) }) }],

@@ -5,7 +5,12 @@ import { maxAmountIn, minAmountOut } from '../route.ts'
 import type { SwapRequest } from '../search.ts'
 import { readUnsignedSolanaTransaction } from '../solana-signed-transaction.ts'
 import { type AggregatedQuote, fieldReader } from './aggregated-quote.ts'
-import { type AggregatorClient, bodyWith, openAggregatorClient } from './aggregator-client.ts'
+import {
+  type AggregatorCaller,
+  type AggregatorClient,
+  bodyWith,
+  openAggregatorClient,
+} from './aggregator-client.ts'
 
 /** What is asked of Jupiter. */
 export interface JupiterOrder {
@@ -38,9 +43,10 @@ export interface Jupiter {
 }
 
 /** Opens Jupiter's swap API at an address. */
-export const openJupiter = (url: string, key: string): Jupiter => {
+export const openJupiter = (url: string, key: string, caller: () => AggregatorCaller): Jupiter => {
   const client = openAggregatorClient({
     url,
+    caller,
     headers: key === '' ? {} : { 'x-api-key': key },
     faults: {
       unauthorized: 'JUPITER_API_UNAUTHORIZED',

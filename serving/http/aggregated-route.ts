@@ -3,6 +3,7 @@ import { Fault } from '../../core/errors.ts'
 import type { SwapRouteInput } from '../../schemas/api/swap.ts'
 import type { AggregatedQuote } from '../dex/aggregators/aggregated-quote.ts'
 import type { Jupiter } from '../dex/aggregators/jupiter.ts'
+import { requireJupiterTrial } from '../dex/aggregators/jupiter-trial.ts'
 import type { Kyberswap } from '../dex/aggregators/kyberswap.ts'
 import type { Aggregators } from '../dex/aggregators/open-aggregators.ts'
 import { isTriedRouterCall } from '../dex/aggregators/router-trial.ts'
@@ -53,7 +54,7 @@ export const aggregatedInfo = async (
   }
 }
 
-/** The transaction of Jupiter's route, run at a node. Throws as `Jupiter.swap`, `SolanaReader.run`, and NOT_IMPLEMENTED for another recipient. */
+/** The transaction of Jupiter's route, read and run at a node. Throws as `Jupiter.swap`, `requireJupiterTrial`, and NOT_IMPLEMENTED for another recipient. */
 export const jupiterSwap = async (
   jupiter: Jupiter,
   reader: SolanaReader | undefined,
@@ -65,7 +66,7 @@ export const jupiterSwap = async (
   }
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   const swap = await jupiter.swap(order)
-  await reader.run(swap.transaction)
+  await requireJupiterTrial(reader, order, swap)
   return swap
 }
 

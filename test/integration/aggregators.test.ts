@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  address,
   getBase64EncodedWireTransaction,
   getTransactionDecoder,
   type KeyPairSigner,
@@ -20,20 +21,39 @@ import {
   parseAbiParameters,
   parseEther,
 } from 'viem'
-import { transferSol } from '../../serving/dex/solana-calls.ts'
-import { unsignedTransaction } from '../../serving/dex/solana-message.ts'
+import {
+  associatedTokenAddress,
+  computeLimit,
+  computePrice,
+  createTokenAccount,
+  dataOf,
+  SYSTEM_PROGRAM,
+  TOKEN_PROGRAM,
+  transferSol,
+  unwrapSol,
+  wrapSol,
+} from '../../serving/dex/solana-calls.ts'
+import { type SolanaInstruction, unsignedTransaction } from '../../serving/dex/solana-message.ts'
+import { TIP_ACCOUNTS } from '../../serving/dex/solana-tip.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
-import { addressFor } from '../support/builders/svm-block.ts'
+import { addressBytes, addressFor } from '../support/builders/svm-block.ts'
 import { createCapturedLogger } from '../support/captured-logger.ts'
 import { type Anvil, devAccount, startAnvil } from '../support/nodes/anvil.ts'
 import { callingCode } from '../support/nodes/calling-contract.ts'
 import { createDeployer } from '../support/nodes/contract-deployer.ts'
-import { fundedWallet, type LocalSvm, startLocalSvm } from '../support/nodes/local-svm.ts'
+import {
+  fundedWallet,
+  type LocalSvm,
+  putAccount,
+  startLocalSvm,
+} from '../support/nodes/local-svm.ts'
 
 const SOL = 1_000_000_000n
 const JSON_TYPE = { 'content-type': 'application/json' }
 const WSOL = 'So11111111111111111111111111111111111111112'
 const MINT = addressFor('aggregated mint')
+const POOL = addressFor('pool')
+const JUPITER = 'JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4'
 const ROUTER = '0x6131B5fae19EA4f9D964eAc0408E4408b66337b5'
 const [KEY, PATH_KEY, CLIENT] = ['the-key-of-jupiter', 'path-key', 'sluice-test']
 const [QUOTE, SWAP] = [`/${PATH_KEY}/quote`, `/${PATH_KEY}/swap`]
@@ -76,11 +96,15 @@ const evmNode = createServer(async (request, response) => {
   response.end(await answer.text())
 })
 
+/** Of the aggregators. */
+let host: string
 let anvil: Anvil
 let svm: LocalSvm
 let api: TestApi
 let wallet: KeyPairSigner
 let token: string
+/** The wallet's accounts of wrapped SOL, of what it buys, and of another token. */
+let [wrapped, bought, savings] = ['', '', '']
 /** The same without aggregators. */
 let plain: TestApi
 const { log, lines } = createCapturedLogger()
@@ -90,10 +114,18 @@ const urlOf = async (listening: typeof server): Promise<string> => {
   return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
 }
 before(async () => {
-  const [url, nodeUrl] = await Promise.all([server, evmNode].map(urlOf))
+  const [url = '', nodeUrl = ''] = await Promise.all([server, evmNode].map(urlOf))
+  host = new URL(url).host
   anvil = await startAnvil()
   svm = await startLocalSvm()
   wallet = await fundedWallet(svm, 1, 50n * SOL)
+  const accountOf = (mint: string) => associatedTokenAddress(wallet.address, mint, TOKEN_PROGRAM)
+  wrapped = await accountOf(WSOL)
+  bought = await accountOf(MINT)
+  savings = await accountOf(addressFor('other mint'))
+  putAccount(svm, MINT, { owner: TOKEN_PROGRAM, data: Buffer.alloc(82) })
+  const saved = tokenAccount(addressFor('other mint'), 7_000n)
+  putAccount(svm, savings, { owner: TOKEN_PROGRAM, data: saved })
   const deployer = createDeployer(anvil.client, { token: '@uniswap/v2-core/build/ERC20.json' })
   token = (await deployer.deploy('token', ['uint256'], [parseEther('1000')])).toLowerCase()
   const transfer = { address: token as Hex, abi: ERC20, functionName: 'transfer' } as const
@@ -102,7 +134,7 @@ before(async () => {
     await anvil.client.mine({ blocks: 1 })
   }
   await anvil.client.setBalance({ address: ROUTER, value: parseEther('1') })
-  const nodes = { chainRpcUrls: { eth: [nodeUrl ?? ''], sol: [svm.url] } }
+  const nodes = { chainRpcUrls: { eth: [nodeUrl], sol: [svm.url] } }
   const aggregators = {
     jupiterUrl: `${url}/${PATH_KEY}/`,
     jupiterApiKey: KEY,
@@ -127,6 +159,7 @@ after(async () => {
 beforeEach(async () => {
   asked.length = 0
   takesOverrides = true
+  swapRuns(quotedRun())
   await routerPays(2_990_000_000n)
   answers = {
     [QUOTE]: jupiterQuote(),
@@ -136,10 +169,74 @@ beforeEach(async () => {
   }
 })
 
-const swapOf = (payer: string): string => {
-  const lifetime = { blockhash: svm.svm.latestBlockhash(), lastValidBlockHeight: 777 }
-  return unsignedTransaction(payer, lifetime, [transferSol(payer, addressFor('pool'), 5_000_000n)])
+/** What a run of Jupiter's swap changes: token units of accounts by their address, lamports, and bytes of accounts. */
+interface RunChanges {
+  readonly lamports?: Readonly<Record<string, bigint>>
+  readonly tokens?: Readonly<Record<string, bigint>>
+  readonly bytes?: Readonly<Record<string, readonly [at: number, bytes: Uint8Array]>>
 }
+const lifetime = () => ({ blockhash: svm.svm.latestBlockhash(), lastValidBlockHeight: 777 })
+/** Sets the budget, makes the accounts, wraps SOL, swaps and unwraps, as recorded transactions of Jupiter do. */
+const jupiterCalls = (extra: readonly SolanaInstruction[] = [], swap = routeCall()) => [
+  computeLimit(200_000),
+  createTokenAccount(wallet.address, WSOL, { account: wrapped, tokenProgram: TOKEN_PROGRAM }),
+  ...wrapSol(wallet.address, wrapped, SOL),
+  createTokenAccount(wallet.address, MINT, { account: bought, tokenProgram: TOKEN_PROGRAM }),
+  swap,
+  unwrapSol(wallet.address, wrapped),
+  ...extra,
+]
+/** route_v2 of Jupiter: amounts, slippage and fees before the route. */
+const routeCall = (name = 'bb64facc31c4af14', amounts = [SOL, 250_000_000n]): SolanaInstruction => {
+  const rest = Buffer.alloc(10)
+  rest.writeUInt16LE(100)
+  const named = [wallet.address, wrapped, bought, WSOL, MINT, TOKEN_PROGRAM, TOKEN_PROGRAM, JUPITER]
+  const places = ['sign', 'write', 'write', 'read', 'read', 'read', 'read', 'read'] as const
+  const data = Buffer.concat([dataOf(name, ...amounts), rest])
+  const accounts = named.map((account, at) => [account, places[at] ?? 'read'] as const)
+  return { program: JUPITER, accounts: [...accounts, [POOL, 'write'], [savings, 'write']], data }
+}
+const swapOf = (payer: string, calls = jupiterCalls()): string =>
+  unsignedTransaction(payer, lifetime(), calls)
+const tokenAccount = (mint: string, amount: bigint): Buffer => {
+  const data = Buffer.alloc(165)
+  for (const [at, key] of [
+    [0, mint],
+    [32, wallet.address],
+  ] as const)
+    data.set(addressBytes(key), at)
+  data.writeBigUInt64LE(amount, 64)
+  data.writeUInt8(1, 108)
+  return data
+}
+/** Jupiter's program cannot be had here: the node says that a transaction ran, and what the owner's accounts are then. */
+const swapRuns = ({ lamports = {}, tokens = {}, bytes = {} }: RunChanges): void => {
+  const afterRun = (key: string) => {
+    const account = svm.svm.getAccount(address(key))
+    const [at, changed] = bytes[key] ?? []
+    if (!account.exists && tokens[key] === undefined) return null
+    const data = Buffer.from(account.exists ? account.data : tokenAccount(MINT, 0n))
+    if (tokens[key] !== undefined) data.writeBigUInt64LE(data.readBigUInt64LE(64) + tokens[key], 64)
+    if (changed !== undefined) data.set(changed, at)
+    const held = account.exists ? account.lamports : 0n
+    const owner = key === wallet.address ? SYSTEM_PROGRAM : TOKEN_PROGRAM
+    const json = [data.toString('base64'), 'base64']
+    return { owner, lamports: Number(held + (lamports[key] ?? 0n)), data: json }
+  }
+  svm.answers.set('simulateTransaction', (params: readonly [string, RunOptions]) => {
+    const { addresses } = params[1].accounts
+    return { value: { err: null, logs: [], unitsConsumed: 1, accounts: addresses.map(afterRun) } }
+  })
+}
+interface RunOptions {
+  readonly accounts: { readonly addresses: readonly string[] }
+}
+/** A new account's rent, and the swap as it was quoted. */
+const RENT = 2_039_280n
+const quotedRun = (): RunChanges => ({
+  lamports: { [wallet.address]: -SOL - RENT - 5_000n, [bought]: RENT },
+  tokens: { [bought]: 250_000_000n },
+})
 const jupiterQuote = (more: Body = {}): Body => ({
   inputMint: WSOL,
   outputMint: MINT,
@@ -322,6 +419,7 @@ test('a route of Jupiter is its transaction, run at the node, with what it quote
     amount: '1000000000',
     slippageBps: '100',
     swapMode: 'ExactIn',
+    instructionVersion: 'V2',
   })
   assert.equal(quoted?.headers['x-api-key'], KEY)
   assert.deepEqual(built?.body, {
@@ -351,6 +449,9 @@ test('without a fee of the request Jupiter is to choose none, a tip is its own k
 test('an exact output of Jupiter has a limit of what it costs', async () => {
   const amounts = { amount: '250000000', swapMode: 'ExactOut' }
   answers[QUOTE] = jupiterQuote({ otherAmountThreshold: '1010000000' })
+  const swap = routeCall('9d8ab85215f4f324', [250_000_000n, SOL])
+  const swapTransaction = swapOf(wallet.address, jupiterCalls([], swap))
+  answers[SWAP] = { swapTransaction, lastValidBlockHeight: 777 }
   const { status, body } = await overJupiter(amounts)
   assert.equal(status, 200, JSON.stringify(body))
   const { maxInAmount, minOutAmount } = body.routeInfo as Body
@@ -390,7 +491,7 @@ test('what Jupiter answers otherwise than it was asked is refused', async () => 
   }
   answers[QUOTE] = jupiterQuote()
   for (const swapTransaction of [
-    swapOf(addressFor('somebody')),
+    unsignedTransaction(addressFor('somebody'), lifetime(), [computeLimit(1)]),
     getBase64EncodedWireTransaction(signed),
     'AAAA',
     7,
@@ -403,16 +504,86 @@ test('what Jupiter answers otherwise than it was asked is refused', async () => 
 })
 
 test('a transaction of Jupiter that fails at the node is not handed out; another recipient, two fees and a high impact are refused', async () => {
-  const lifetime = { blockhash: svm.svm.latestBlockhash(), lastValidBlockHeight: 777 }
-  const tooMuch = transferSol(wallet.address, addressFor('pool'), 5_000n * SOL)
-  const swapTransaction = unsignedTransaction(wallet.address, lifetime, [tooMuch])
-  answers[SWAP] = { swapTransaction, lastValidBlockHeight: 777 }
   const codeOf = async (more?: Body) => (await overJupiter(more)).body.code
-  assert.equal(await codeOf(), 50_012)
+  svm.answers.delete('simulateTransaction')
+  assert.equal(await codeOf(), 50_012, 'the program is not there')
+  svm.answers.set('simulateTransaction', { value: { err: null, logs: [], unitsConsumed: 1 } })
+  assert.equal(await codeOf(), 50_002, 'the node does not tell the accounts')
+  swapRuns(quotedRun())
   assert.equal(await codeOf({ recipientAddress: addressFor('other') }), 40_024)
   assert.equal(await codeOf({ tipFee: '5000', priorityFee: '5000' }), 40_022)
   answers[QUOTE] = jupiterQuote({ priceImpactPct: '0.2' })
   assert.equal(await codeOf(), 40_007)
+})
+
+test('a transaction of Jupiter that is not the swap alone is refused, although it would run', async () => {
+  const payer = wallet.address
+  const stranger = addressFor('stranger')
+  const close = { ...unwrapSol(payer, wrapped), accounts: [[wrapped, 'write'] as const] }
+  const transactions: readonly (readonly [readonly SolanaInstruction[], RegExp])[] = [
+    [[transferSol(payer, stranger, 49n * SOL)], /transfers SOL to another account/],
+    [jupiterCalls([transferSol(payer, stranger, 1n)]), /transfers SOL to another account/],
+    [jupiterCalls([transferSol(payer, TIP_ACCOUNTS[0], 5_000n)]), /larger tip/],
+    [jupiterCalls([computePrice(100_000n)]), /larger fee/],
+    [jupiterCalls([close]), /more with tokens/],
+    [jupiterCalls([], routeCall('e517cb977ae3ad2a')), /another swap/],
+    [jupiterCalls([], routeCall('bb64facc31c4af14', [SOL, 249_999_999n])), /another amount/],
+  ]
+  for (const [calls, reason] of transactions) {
+    answers[SWAP] = { swapTransaction: swapOf(payer, [...calls]), lastValidBlockHeight: 777 }
+    const { status, body } = await overJupiter()
+    assert.deepEqual([status, body.code], [502, 50_016], String(reason))
+    assert.match(JSON.stringify(body), reason)
+  }
+  const tipped = swapOf(payer, jupiterCalls([transferSol(payer, TIP_ACCOUNTS[0], 5_000n)]))
+  answers[SWAP] = { swapTransaction: tipped, lastValidBlockHeight: 777 }
+  assert.equal((await overJupiter({ tipFee: '5000' })).status, 200)
+})
+
+test('a run of Jupiter’s swap takes what is sold and gives the least, and leaves the other accounts of the wallet as they were', async () => {
+  const usual = quotedRun()
+  const rent = { [bought]: RENT }
+  const cases: readonly (readonly [RunChanges, number | undefined, RegExp])[] = [
+    [{ ...usual, tokens: { [bought]: 247_500_000n } }, undefined, /./],
+    [{ ...usual, tokens: { [bought]: 247_499_999n } }, 50_012, /"received":"247499999"/],
+    [{ lamports: rent }, 50_012, /price_moved/],
+    [{ ...usual, lamports: { [wallet.address]: -49n * SOL, ...rent } }, 50_016, /more SOL/],
+    [
+      { ...usual, lamports: { ...rent, [wallet.address]: -SOL - RENT - 5_005_001n - 5_000n } },
+      50_016,
+      /more SOL/,
+    ],
+    [{ ...usual, tokens: { ...usual.tokens, [savings]: -1n } }, 50_016, /more of a token/],
+    [{ ...usual, bytes: { [savings]: [72, Uint8Array.of(1)] } }, 50_016, /who may use/],
+    [{ ...usual, bytes: { [savings]: [129, Uint8Array.of(1)] } }, 50_016, /who may use/],
+    [{ ...usual, bytes: { [savings]: [32, addressBytes(POOL)] } }, 50_016, /who may use/],
+    [{ ...usual, bytes: { [bought]: [32, addressBytes(POOL)] } }, 50_016, /who may use/],
+  ]
+  for (const [changes, code, reason] of cases) {
+    swapRuns(changes)
+    const { body } = await overJupiter()
+    assert.equal(body.code, code, `${reason}: ${JSON.stringify(body)}`)
+    assert.match(JSON.stringify(body), reason)
+  }
+})
+
+test('a token that is sold for SOL over Jupiter is measured in lamports of the wallet', async () => {
+  answers[QUOTE] = jupiterQuote({ inputMint: MINT, outputMint: WSOL })
+  const [from, to] = [bought, wrapped]
+  const call = routeCall('bb64facc31c4af14', [SOL, 250_000_000n])
+  const places: Readonly<Record<string, string>> = { [from]: to, [to]: from }
+  const accounts = call.accounts.map(([key, use]) => [places[key] ?? key, use] as const)
+  const calls = [{ ...call, accounts }, unwrapSol(wallet.address, to)]
+  answers[SWAP] = { swapTransaction: swapOf(wallet.address, calls), lastValidBlockHeight: 777 }
+  putAccount(svm, from, { owner: TOKEN_PROGRAM, data: tokenAccount(MINT, 3n * SOL) })
+  const sale = { inputMint: MINT, outputMint: WSOL }
+  const codeOf = async (sold: bigint, gained: bigint) => {
+    swapRuns({ lamports: { [wallet.address]: gained }, tokens: { [from]: -sold } })
+    return (await overJupiter(sale)).body.code
+  }
+  assert.equal(await codeOf(SOL, 247_500_000n - 5_000n), undefined)
+  assert.equal(await codeOf(SOL, 247_500_000n - 5_005_001n), 50_012)
+  assert.equal(await codeOf(SOL + 1n, 250_000_000n), 50_016)
 })
 
 test('a route of KyberSwap is a call of its router, with an approval where that is missing', async () => {
@@ -647,7 +818,7 @@ test('refusals of an aggregator have codes of their own, and after five outages 
     answers[QUOTE] = answer
     const { status: got, body } = await overJupiter()
     assert.deepEqual([got, body.code], [wantedStatus, code])
-    for (const secret of [KEY, PATH_KEY, '127.0.0.1'])
+    for (const secret of [KEY, PATH_KEY, host])
       assert.ok(!JSON.stringify([body, lines]).includes(secret), secret)
     if (code === 50_013 || answer === failing.at(-1)?.[0]) continue
     answers[ROUTES] = answer

@@ -5,7 +5,14 @@ import { type CallEndpoint, OversizedAnswer, type RpcPool } from '../../core/rpc
 import { isMissingMethod, isTransactionError } from '../../core/rpc/transaction-errors.ts'
 import type { GasBounds } from '../../schemas/chains.ts'
 import { askNodes } from './ask-nodes.ts'
-import { type AccountCall, type CallAnswer, RUNNER_CODE, readRun, runData } from './call-runner.ts'
+import {
+  type AccountCall,
+  BALANCE_CODE,
+  type CallAnswer,
+  RUNNER_CODE,
+  readRun,
+  runData,
+} from './call-runner.ts'
 import { allowanceData, answeredNumber, balanceData, type GasFees, quantity } from './evm-calls.ts'
 import { nodeReason } from './node-reason.ts'
 import { type Permit2Allowance, permit2AllowanceData, readPermit2Allowance } from './permit2.ts'
@@ -62,7 +69,7 @@ export interface EvmAccountReader {
   gasOf(call: EvmCall): Promise<bigint>
   /**
    * What calls give that the first of the accounts would make at the newest block, one after the other; every account can run calls for that
-   * time (`runData`). Undefined where the node does not run code of the caller's.
+   * time (`runData`), and `nativeBalanceCall` is answered. Undefined where the node does not run code of the caller's.
    */
   trial(
     accounts: readonly [string, ...string[]],
@@ -211,7 +218,11 @@ export const createEvmAccountReader = (
     trial: async (accounts, calls) => {
       const [account] = accounts
       const trial = { from: account, to: account, data: runData(calls) }
-      const code = Object.fromEntries(accounts.map((each) => [each, { code: RUNNER_CODE }]))
+      const { address, code: balanceCode } = BALANCE_CODE
+      const code = Object.fromEntries([
+        ...accounts.map((each) => [each, { code: RUNNER_CODE }] as const),
+        [address, { code: balanceCode }] as const,
+      ])
       const answer = await request((call) =>
         run(call, 'eth_call', [trial, 'latest', code]).catch(leftOut),
       )

@@ -7,7 +7,7 @@ import {
 import { base58Decode } from '../../core/base58.ts'
 import { isEd25519Signature } from '../../core/ed25519.ts'
 import { Fault } from '../../core/errors.ts'
-import { MAX_TRANSACTION_BYTES } from './solana-message.ts'
+import { type LookupTables, MAX_TRANSACTION_BYTES } from './solana-message.ts'
 
 /** A Solana transaction with all of its signatures. */
 export interface SignedSolanaTransaction {
@@ -63,13 +63,30 @@ export const readSignedSolanaTransaction = async (
   }
 }
 
-/** What a transaction that is still to be signed says of its signers and its lifetime. */
-interface UnsignedSolanaTransaction {
+/** An instruction of a transaction, with the addresses of its accounts. */
+export interface CalledInstruction {
+  readonly program: string
+  readonly accounts: readonly string[]
+  readonly data: Uint8Array
+}
+
+/** What a transaction calls, and the accounts that it may write. */
+interface CalledMessage {
+  readonly instructions: readonly CalledInstruction[]
+  readonly writable: readonly string[]
+}
+
+/** What a transaction that is still to be signed says of its signers, its lifetime and its calls. */
+export interface UnsignedSolanaTransaction {
   /** The first pays the fee. */
   readonly signers: readonly string[]
   /** A signature is there already. */
   readonly isSigned: boolean
   readonly blockhash: string | undefined
+  /** Look-up tables that it names accounts by. */
+  readonly tables: readonly string[]
+  /** Its calls, over the addresses of its tables; undefined: a table does not have what it names, or a program is in one. */
+  resolve(tables: LookupTables): CalledMessage | undefined
 }
 
 /** Reads a transaction, legacy or version 0, in base 64; undefined: it is none, or too large for a packet. */
@@ -87,6 +104,8 @@ export const readUnsignedSolanaTransaction = async (
       signers: Object.keys(transaction.signatures),
       isSigned: signatures.some((signature) => signature?.some((byte) => byte !== 0)),
       blockhash: 'blockhash' in lifetime ? lifetime.blockhash : undefined,
+      tables: lookupsOf(message).map(({ lookupTableAddress }) => lookupTableAddress),
+      resolve: (tables) => resolved(message, tables),
     }
   } catch {
     return undefined
@@ -100,6 +119,44 @@ const decode = (bytes: Buffer) => {
     return { transaction, message }
   } catch {
     throw wrong('not_a_transaction')
+  }
+}
+
+type CompiledMessage = ReturnType<typeof decode>['message']
+
+const lookupsOf = (message: CompiledMessage) =>
+  ('addressTableLookups' in message && message.addressTableLookups) || []
+
+/** Accounts stand in one list: the message's own, those of its tables that may be written, and the others of its tables. */
+const resolved = (message: CompiledMessage, tables: LookupTables): CalledMessage | undefined => {
+  if (!('instructions' in message)) return undefined
+  const { header, staticAccounts, instructions } = message
+  const lookups = lookupsOf(message)
+  const keysAt = (kind: 'writableIndexes' | 'readonlyIndexes') =>
+    lookups.flatMap((lookup) =>
+      lookup[kind].map((index) => tables[lookup.lookupTableAddress]?.[index]),
+    )
+  const loaded = keysAt('writableIndexes')
+  const keys = [...staticAccounts, ...loaded, ...keysAt('readonlyIndexes')]
+  const own: readonly string[] = staticAccounts
+  const called = instructions.map(({ programAddressIndex, accountIndices = [], data = [] }) => ({
+    program: own[programAddressIndex],
+    accounts: accountIndices.map((index) => keys[index]),
+    data: Uint8Array.from(data),
+  }))
+  const { numSignerAccounts, numReadonlySignerAccounts, numReadonlyNonSignerAccounts } = header
+  const writable = own.filter((_, index) =>
+    index < numSignerAccounts
+      ? index < numSignerAccounts - numReadonlySignerAccounts
+      : index < own.length - numReadonlyNonSignerAccounts,
+  )
+  const isKnown = called.every(
+    ({ program, accounts }) => program !== undefined && !accounts.includes(undefined),
+  )
+  if (!isKnown || keys.includes(undefined)) return undefined
+  return {
+    instructions: called as readonly CalledInstruction[],
+    writable: [...writable, ...(loaded as readonly string[])],
   }
 }
 

@@ -19,6 +19,7 @@ import {
   associatedTokenAddress,
   createTokenAccount,
   TOKEN_PROGRAM,
+  transferSol,
   unwrapSol,
   wrapSol,
 } from '../../serving/dex/solana-calls.ts'
@@ -117,6 +118,35 @@ test('Solana swap accounts are created, SOL is wrapped and unwrapped, and creati
   assert.equal(await held(account), undefined)
   const left = (await held(owner))?.lamports ?? 0n
   assert.ok(left > 5n * SOL - 100_000n && left < 5n * SOL, 'all but the fees of three transactions')
+})
+
+test('a run tells what accounts are afterwards, and refuses an answer of a node that does not', async () => {
+  const wallet = await fundedWallet(node, 7, 5n * SOL)
+  const owner = wallet.address
+  const account = await associatedTokenAddress(owner, WRAPPED_SOL, TOKEN_PROGRAM)
+  const unsigned = unsignedTransaction(owner, await reader.lifetime(), [
+    createTokenAccount(owner, WRAPPED_SOL, { account, tokenProgram: TOKEN_PROGRAM }),
+    ...wrapSol(owner, account, SOL),
+  ])
+  const [paid, wrapped, pool, none] = await reader.runFor(unsigned, [
+    ...[owner, account, POOL],
+    addressFor('nobody'),
+  ])
+  assert.equal(Buffer.from(wrapped?.data ?? []).readBigUInt64LE(64), SOL)
+  const rent = (wrapped?.lamports ?? 0n) - SOL
+  assert.equal(paid?.lamports, 4n * SOL - rent - 5_000n)
+  assert.deepEqual([pool?.owner, none], [CPMM, undefined])
+  assert.equal(await held(account), undefined, 'it was only a run')
+  const tooMuch = [transferSol(owner, POOL, 6n * SOL)]
+  const failing = unsignedTransaction(owner, await reader.lifetime(), tooMuch)
+  await assert.rejects(reader.runFor(failing, [owner]), { faultName: 'DEX_SWAP_SIMULATED_FAILED' })
+  for (const accounts of [undefined, null, []]) {
+    node.answers.set('simulateTransaction', { value: { err: null, accounts } })
+    await assert.rejects(reader.runFor(unsigned, [owner]), { faultName: 'CHAIN_CONNECTION_ERROR' })
+  }
+  node.answers.delete('simulateTransaction')
+  const [first] = await reader.accounts([POOL], 5)
+  assert.equal(first?.data.length, 5)
 })
 
 const PRICED: Pool = {

@@ -138,8 +138,12 @@ export const COUNTERS = {
   ),
   payments: defineMetric(
     'sluice_payments_total',
-    'Payments of calls: `settled`, `replayed`, `refused`, `failed`',
+    'Payments of calls: `settled`, `replayed`, `refused`, `failed`; `rested`: not taken for a while, as others failed in their blocks',
     'outcome',
+  ),
+  paymentFailedFees: defineMetric(
+    'sluice_payment_failed_fees_lamports_total',
+    'Lamports of fees for payments on Solana that failed in their blocks',
   ),
   sinkRetries: defineMetric(
     'sluice_sink_retries_total',

@@ -17,6 +17,7 @@ import {
   assessmentId,
 } from './assessment.ts'
 import { createDueRecords, type DueAges } from './due-records.ts'
+import { createWithdrawalTargets, type WithdrawalTarget } from './look-alikes.ts'
 
 const TOPIC = globalTopic('riskAssessments')
 /** A result has up to 150 kB: of one organization all would be more than a gigabyte. */
@@ -27,7 +28,8 @@ export interface AssessmentStore {
   get(orgId: string, id: string): AssessmentRow | undefined
   /** The record with its result, which may be read back from the topic. Throws `Outage`. */
   read(orgId: string, id: string): Promise<RiskAssessment | undefined>
-  ofOrg(orgId: string): readonly AssessmentRow[]
+  /** As of `WithdrawalTargets`. */
+  lookAlikesOf(record: AssessmentRow, target: WithdrawalTarget): readonly string[]
   /**
    * The next record to be screened: those that were never screened first, organizations in turn. It is not taken again before it is
    * changed or given back.
@@ -127,6 +129,7 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
   const { codec, nowMs, log, maxPerOrg = MAX_ASSESSMENTS_PER_ORG } = deps
   const rows = createRows()
   const due = createDueRecords()
+  const targets = createWithdrawalTargets()
   const results = createResults(deps, rows.get)
   const control = await openControlLog({
     ...deps,
@@ -138,6 +141,7 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
         rows.delete(orgId, id)
         results.keep(key, null)
         due.remove(orgId, id)
+        targets.remove(orgId, id)
         return
       }
       try {
@@ -145,6 +149,7 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
         rows.set({ row, offset, hasResult: result !== null })
         results.keep(keyOf(row), result)
         due.set(row)
+        targets.set(row)
       } catch (error) {
         if (!(error instanceof InvalidInput)) throw error
         log.error({ err: error, key, offset }, 'invalid risk assessment record')
@@ -160,7 +165,7 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
   return {
     get: (orgId, id) => rows.get(orgId, id)?.row,
     read: results.withResult,
-    ofOrg: (orgId) => [...rows.ofOrg(orgId).values()].map(({ row }) => row),
+    lookAlikesOf: targets.lookAlikesOf,
     takeDue: due.take,
     giveBack: due.giveBack,
     dueAges: due.ages,

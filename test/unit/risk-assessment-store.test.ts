@@ -94,3 +94,34 @@ test('the memory of results is bounded', async () => {
     assert.ok(grownBytes < 8 << 20, `${grownBytes} bytes for 250 results of ${RESULT_CHARACTERS}`)
   })
 })
+
+test('look-alikes of withdrawals are those of the log, also of a store that is opened later', async () => {
+  await withStores(async (open) => {
+    const store = await open()
+    const withdrawal = (middle: string): AssessmentRequest => ({
+      kind: 'withdrawal',
+      network: 'ethereum',
+      chain: 'eth',
+      asset: 'ETH',
+      address: `0xabcd${middle.repeat(32)}ef01`,
+      assetAmount: '1',
+      attemptTimestamp: '1700000000',
+      assetPrice: null,
+      assetDenomination: null,
+      assetId: null,
+      memo: null,
+    })
+    const [known, broken, fake] = ['1', '2', '3'].map(withdrawal)
+    assert.ok(known?.kind === 'withdrawal' && fake?.kind === 'withdrawal' && broken !== undefined)
+    const first = await store.register('a', known)
+    await store.register('b', known)
+    const unreadable = await store.register('a', broken)
+    await store.change(unreadable, (each) => ({ ...each, request: '{' }))
+    await store.change(first, (each) => ({ ...each, status: 'COMPLETE', result: '{}' }))
+    const asked = { ...(await store.register('a', fake)), created_at: Date.now() + 1 }
+    for (const each of [store, await open()]) {
+      assert.deepEqual(each.lookAlikesOf(asked, fake), [known.address])
+      assert.deepEqual(each.lookAlikesOf({ ...asked, org_id: 'c' }, fake), [])
+    }
+  })
+})

@@ -23,7 +23,6 @@ const PLACES = { point: 2, scan: 2, internal: 2 }
 /** A store of no records. */
 const EMPTY_STORE = {
   takeDue: () => undefined,
-  ofOrg: () => [],
 } as unknown as AssessmentStore
 
 /** Lines that a screener logs while its store of labels answers with an error, by level. */

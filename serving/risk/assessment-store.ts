@@ -10,6 +10,7 @@ import { MAX_ASSESSMENTS_PER_ORG } from '../../schemas/risk.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
+import { dueForChains } from './address-chains.ts'
 import {
   type AssessmentRequest,
   type AssessmentRow,
@@ -49,6 +50,8 @@ export interface AssessmentStoreDeps {
   readonly bus: Bus
   readonly codec: Codec
   readonly nowMs: () => number
+  /** Enabled chains, by internal id: addresses that were not screened on one of them are due. */
+  readonly chains: readonly string[]
   readonly log: Logger
   readonly signer: RecordSigner
   readonly metrics: Pick<Metrics, 'controlRecordsRefused'>
@@ -124,7 +127,7 @@ const keyOf = ({ org_id, id }: AssessmentRow): string => `${org_id}/${id}`
 
 /** Opens the store; returns when the topic has been read to its end. The topic must exist. */
 export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<AssessmentStore> => {
-  const { codec, nowMs, log, maxPerOrg = MAX_ASSESSMENTS_PER_ORG } = deps
+  const { codec, nowMs, log, chains, maxPerOrg = MAX_ASSESSMENTS_PER_ORG } = deps
   const rows = createRows()
   const due = createDueRecords()
   const results = createResults(deps, rows.get)
@@ -144,7 +147,7 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
         const { result, ...row } = codec.decode('control.RiskAssessment', value)
         rows.set({ row, offset, hasResult: result !== null })
         results.keep(keyOf(row), result)
-        due.set(row)
+        due.set(dueForChains(row, chains))
       } catch (error) {
         if (!(error instanceof InvalidInput)) throw error
         log.error({ err: error, key, offset }, 'invalid risk assessment record')

@@ -12,7 +12,12 @@ export type AssessmentStatus = 'PENDING' | 'COMPLETE' | 'FAILED'
 
 /** What was asked, as it is stored. `network` is the caller's word in the contract's writing, `chain` its internal id. */
 export type AssessmentRequest =
-  | { readonly kind: 'address'; readonly address: string; readonly chains: readonly string[] }
+  | {
+      readonly kind: 'address'
+      readonly address: string
+      /** Chains that it was screened on; before that those that were enabled when it was registered. */
+      readonly chains: readonly string[]
+    }
   | {
       readonly kind: 'transfer'
       readonly network: string
@@ -139,6 +144,8 @@ export type Screening =
       readonly result: AssessmentResult
       /** When it is worth screening again, as money up to the record's moment is not summed yet; epoch ms. Absent: it is. */
       readonly againAtMs?: number
+      /** Chains that an address was screened on. Absent: another kind of record. */
+      readonly chains?: readonly string[]
     }
   | { readonly outcome: 'not found'; readonly reason: MissingReason }
   /** An unexpected error, which may be over at the next try. */
@@ -169,6 +176,7 @@ const mismatchOf = (
 const REPEATABLE: readonly unknown[] = [
   ...['internal', 'tx_not_found'],
   ...['asset_mismatch', 'address_mismatch'],
+  'chain_not_supported',
 ]
 
 /**
@@ -210,6 +218,12 @@ const storedLevel = (record: RiskAssessment): RiskLevel | undefined => {
   return RISK_LEVELS.find((each) => each === level)
 }
 
+/** The request with the chains that its address was screened on. */
+const screenedRequest = (
+  { request }: RiskAssessment,
+  chains: readonly string[] | undefined,
+): string => (chains === undefined ? request : JSON.stringify({ ...JSON.parse(request), chains }))
+
 /**
  * The record after a screening that began with labels of version `labelsVersion`: finished, failed, or waiting for its transaction
  * or for the end of an unexpected error, for up to half an hour since it was asked for, errors with pauses that grow; for two minutes
@@ -229,6 +243,7 @@ export const afterScreening = (
     return {
       ...changed,
       status: 'COMPLETE',
+      request: screenedRequest(record, screening.chains),
       result: JSON.stringify(kept),
       labels_version: result.labelsVersion,
       next_at: Math.min(nowMs + RESCREEN_MS[result.level], screening.againAtMs ?? Infinity),

@@ -11,6 +11,7 @@ import {
   type TransferRow,
   transactionTransfersQuery,
 } from '../queries/risk-graph.ts'
+import { chainsOfAddress } from './address-chains.ts'
 import type {
   AssessmentRequest,
   FoundTransfer,
@@ -28,6 +29,8 @@ import { readAssetPrice } from './withdrawal-value.ts'
 export interface ScreenDeps {
   readonly warehouse: Pick<Warehouse, 'query'>
   readonly nowMs: () => number
+  /** Enabled chains, by internal id: an address is screened on those that have such addresses. */
+  readonly chains: readonly string[]
   readonly bounds?: SearchBounds
   /** Configured rows of chains, by internal id: what else wraps their native tokens. */
   readonly chainExtra?: Readonly<Record<string, ChainExtra>>
@@ -237,7 +240,10 @@ export const screen = async (
   askedMs?: number,
 ): Promise<Screening> => {
   if (request.kind === 'transfer') return screenTransfer(deps, request)
-  const chains = request.kind === 'address' ? request.chains : [request.chain]
+  const isAddress = request.kind === 'address'
+  const chains = isAddress ? chainsOfAddress(request.address, deps.chains) : [request.chain]
+  // No chain is searched: nothing found would read as no risk.
+  if (chains.length === 0) return { outcome: 'failed', reason: 'chain_not_supported' }
   const parts = chains.map(
     (chain): ScreeningTarget => ({
       subject: 'address',
@@ -250,7 +256,8 @@ export const screen = async (
     }),
   )
   const screened = await assess(deps, parts, { lookAlikes, momentMs: askedMs })
-  if (request.kind !== 'withdrawal' || screened.outcome !== 'done') return screened
+  if (screened.outcome !== 'done') return screened
+  if (request.kind === 'address') return { ...screened, chains }
   const assetPriceUsd = await readAssetPrice(deps, request, askedMs ?? deps.nowMs())
   return { ...screened, result: { ...screened.result, assetPriceUsd } }
 }

@@ -67,7 +67,7 @@ ${at('E')},exchange,An exchange,https://example.org/e,2025-01-01,
 const assessAddress = async (letter: string, nowMs = NOW_MS, bounds = SEARCH_BOUNDS) => {
   const request = { kind: 'address', address: at(letter), chains: ['eth'] } as const
   const screened = await screen(
-    { warehouse: api.warehouse, nowMs: () => nowMs, bounds },
+    { warehouse: api.warehouse, nowMs: () => nowMs, chains: ['eth'], bounds },
     request,
     [],
   )
@@ -251,7 +251,7 @@ test('an address, a transfer and a withdrawal are registered and screened, and t
 /** Screens a transfer of `tx(900)` on Polygon. */
 const screenAsset = (asset: string, reference: string, chainExtra = {}) =>
   screen(
-    { warehouse: api.warehouse, nowMs: () => NOW_MS, chainExtra },
+    { warehouse: api.warehouse, nowMs: () => NOW_MS, chains: ['polygon'], chainExtra },
     {
       ...({ kind: 'transfer', network: 'polygon', chain: 'polygon', direction: 'sent' } as const),
       asset,
@@ -436,7 +436,7 @@ test('a price that takes too long to read leaves the value of a withdrawal unkno
     assetId: null,
     memo: null,
   } as const
-  const screened = await screen({ warehouse, nowMs: () => NOW_MS }, request, [])
+  const screened = await screen({ warehouse, nowMs: () => NOW_MS, chains: ['eth'] }, request, [])
   assert.ok(screened.outcome === 'done')
   assert.deepEqual([screened.result.level, screened.result.assetPriceUsd], ['High', null])
 })
@@ -507,7 +507,11 @@ test('both sides of an assessment share one time budget, statements included', a
   }
   const bounds = { ...SEARCH_BOUNDS, timeMs: 4_000 }
   const request = { kind: 'address', address: at('A'), chains: ['eth'] } as const
-  const screened = await screen({ warehouse, nowMs: () => nowMs, bounds }, request, [])
+  const screened = await screen(
+    { warehouse, nowMs: () => nowMs, chains: ['eth'], bounds },
+    request,
+    [],
+  )
   assert.ok(screened.outcome === 'done')
   // Labels and sums of the address had all of the time. The first statement over edges had half of it and took more than all: no more
   // is asked.

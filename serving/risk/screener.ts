@@ -10,6 +10,7 @@ import {
   type AssessmentRow,
   afterScreening,
   type Screening,
+  storedTransfer,
 } from './assessment.ts'
 import type { AssessmentStore } from './assessment-store.ts'
 import { lookAlikesOf } from './look-alikes.ts'
@@ -61,7 +62,13 @@ const screenRecord = async (deps: ScreenerDeps, record: AssessmentRow): Promise<
     request.kind === 'withdrawal'
       ? lookAlikesOf(request.address, earlierTargets(deps.store, record, request.chain))
       : []
-  return screen(deps, request, lookAlikes, record.created_at)
+  return screen(deps, request, lookAlikes, {
+    askedMs: record.created_at,
+    storedTransfer: async () => {
+      const known = await deps.store.read(record.org_id, record.id)
+      return known && storedTransfer(known)
+    },
+  })
 }
 
 const isPassing = (error: unknown): boolean =>

@@ -183,6 +183,37 @@ test('an address that no enabled chain has is not judged, and fails until its re
   })
 })
 
+test('a transfer that has left the store is screened with new labels from what its record keeps', async () => {
+  const label = { address: addressOf(7), category: 'sanctions', entity: '', source: 'list' }
+  const answer: Answer = async (query) => {
+    if (query.sql.includes('label_imports')) return [{ version: 2 }]
+    const isLabelled = query.sql.includes('_dex_pools') && addressIn(query) === addressOf(7)
+    const row = { ...label, confidence: 1, evidence_url: '', from_ms: 0, to_ms: null }
+    return isLabelled ? [row] : []
+  }
+  await withScreening({ scan: 2, answer }, async ({ store, start }) => {
+    const record = await store.register('a', {
+      ...({ kind: 'transfer', network: 'ethereum', chain: 'eth', asset: 'ETH' } as const),
+      ...({ transferReference: '0x1', direction: 'received' } as const),
+    })
+    const transfer = { tx: '0x1', idx: 0, assetId: '', sender: addressOf(7), timeMs: 1 }
+    const ends = { outputAddress: addressOf(8), assetAmount: '1', usdAmount: '1000' }
+    await store.change(record, (known) => ({
+      ...known,
+      status: 'COMPLETE',
+      result: JSON.stringify({ level: 'Low', transfer: { ...transfer, ...ends } }),
+      labels_version: 1,
+      next_at: Date.now() + 1_000_000,
+    }))
+    start()
+    await until(() => store.get('a', record.id)?.labels_version === 2, 'the record is screened')
+    const { status, result } = (await store.read('a', record.id)) ?? record
+    const { level, labelsVersion, transfer: kept } = JSON.parse(result ?? '{}')
+    assert.deepEqual([status, level, labelsVersion], ['COMPLETE', 'Severe', 2])
+    assert.deepEqual(kept, { ...transfer, ...ends })
+  })
+})
+
 test('an organization with many records does not keep another one waiting', async () => {
   const screened: string[] = []
   const answer: Answer = async (query) => {

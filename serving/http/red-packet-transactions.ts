@@ -248,7 +248,7 @@ const claimPacket = async (
   const row = await claimablePacket(deps, packetChain, id)
   const packetId = row.packet_id
   const { rows } = await deps.warehouse.query<{ readonly total: string }>(
-    redPacketClaimOf(chain.id, packetId, claimer),
+    redPacketClaimOf(row, claimer),
   )
   if (Number(rows[0]?.total ?? 0) > 0) throw new Fault('RED_PACKET_ALREADY_CLAIMED')
   const { orgId } = requirePrincipal(request.principal)

@@ -10,6 +10,7 @@ import { MAX_ASSESSMENTS_PER_ORG } from '../../schemas/risk.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
+import { dueForChains } from './address-chains.ts'
 import {
   type AssessmentRequest,
   type AssessmentRow,
@@ -51,6 +52,8 @@ export interface AssessmentStoreDeps {
   readonly bus: Bus
   readonly codec: Codec
   readonly nowMs: () => number
+  /** Enabled chains, by internal id: addresses that were not screened on one of them are due. */
+  readonly chains: readonly string[]
   readonly log: Logger
   readonly signer: RecordSigner
   readonly metrics: Pick<Metrics, 'controlRecordsRefused'>
@@ -124,9 +127,26 @@ const createRows = () => {
 
 const keyOf = ({ org_id, id }: AssessmentRow): string => `${org_id}/${id}`
 
+const newAssessment = (
+  orgId: string,
+  request: AssessmentRequest,
+  atMs: number,
+): RiskAssessment => ({
+  id: assessmentId(orgId, request),
+  org_id: orgId,
+  kind: request.kind,
+  status: 'PENDING',
+  request: JSON.stringify(request),
+  result: null,
+  labels_version: 0,
+  created_at: atMs,
+  updated_at: atMs,
+  next_at: atMs,
+})
+
 /** Opens the store; returns when the topic has been read to its end. The topic must exist. */
 export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<AssessmentStore> => {
-  const { codec, nowMs, log, maxPerOrg = MAX_ASSESSMENTS_PER_ORG } = deps
+  const { codec, nowMs, log, chains, maxPerOrg = MAX_ASSESSMENTS_PER_ORG } = deps
   const rows = createRows()
   const due = createDueRecords()
   const targets = createWithdrawalTargets()
@@ -148,7 +168,7 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
         const { result, ...row } = codec.decode('control.RiskAssessment', value)
         rows.set({ row, offset, hasResult: result !== null })
         results.keep(keyOf(row), result)
-        due.set(row)
+        due.set(dueForChains(row, chains))
         targets.set(row)
       } catch (error) {
         if (!(error instanceof InvalidInput)) throw error
@@ -174,18 +194,7 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
       const at = nowMs()
       const known = await results.withResult(orgId, id)
       if (known !== undefined && afterRepeat(known, request, at) === known) return known
-      const made: RiskAssessment = {
-        id,
-        org_id: orgId,
-        kind: request.kind,
-        status: 'PENDING',
-        request: JSON.stringify(request),
-        result: null,
-        labels_version: 0,
-        created_at: at,
-        updated_at: at,
-        next_at: at,
-      }
+      const made = newAssessment(orgId, request, at)
       await control.update(async () => {
         const held = await results.withResult(orgId, id)
         if (held !== undefined) {

@@ -5,7 +5,7 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { pause } from '../../core/retry.ts'
 import { countRejectedReads } from '../queries/limited-reads.ts'
-import { type AssessmentRow, afterScreening, type Screening } from './assessment.ts'
+import { type AssessmentRow, afterScreening, type Screening, storedTransfer } from './assessment.ts'
 import type { AssessmentStore } from './assessment-store.ts'
 import { requestOf } from './look-alikes.ts'
 import { readLabelsVersion, type ScreenDeps, screen } from './screen.ts'
@@ -26,7 +26,13 @@ const screenRecord = async (deps: ScreenerDeps, record: AssessmentRow): Promise<
   const request = requestOf(record)
   if (request === undefined) return { outcome: 'failed', reason: 'internal' }
   const lookAlikes = request.kind === 'withdrawal' ? deps.store.lookAlikesOf(record, request) : []
-  return screen(deps, request, lookAlikes, record.created_at)
+  return screen(deps, request, lookAlikes, {
+    askedMs: record.created_at,
+    storedTransfer: async () => {
+      const known = await deps.store.read(record.org_id, record.id)
+      return known && storedTransfer(known)
+    },
+  })
 }
 
 const isPassing = (error: unknown): boolean =>

@@ -57,6 +57,9 @@ import { createWebhookContext } from '../../serving/webhooks/context.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
 import { assertNoRejectedStatements } from './assert-no-rejected-statements.ts'
 
+/** Chains of risk screening. */
+const RISK_CHAINS = ['eth']
+
 /** Quick plans, so that only the tests of limits meet one; `free` keeps its rate and has one unit. */
 const TEST_PLANS = {
   ...PLANS,
@@ -179,6 +182,7 @@ export const startApi = async (
   const jobs = await openJobStore(shared)
   const risk = await openAssessmentStore({
     ...shared,
+    chains: RISK_CHAINS,
     ...(given.maxAssessments !== undefined && { maxPerOrg: given.maxAssessments }),
   })
   const sent = followSentTransactions({ ...shared, jobs, nodes, chains: ['eth', 'sol'] })
@@ -194,7 +198,14 @@ export const startApi = async (
     },
     () => base,
   )
-  const screener = startScreener({ warehouse, store: risk, metrics, log, nowMs: Date.now })
+  const screener = startScreener({
+    warehouse,
+    metrics,
+    log,
+    store: risk,
+    nowMs: Date.now,
+    chains: RISK_CHAINS,
+  })
   const freshness = createFreshnessReader(warehouse, chains)
   const markets = new Map(
     ['eth', 'sol'].flatMap((id) => {
@@ -246,7 +257,7 @@ export const startApi = async (
       swapRoutes(swaps),
       poolSwapRoutes(swaps),
       tokenCreationRoutes(swaps),
-      riskRoutes({ store: risk, chains: ['eth'] }),
+      riskRoutes({ store: risk, chains: RISK_CHAINS }),
       webhookRoutes(webhooks.endpoints),
       webhookAttemptRoutes({
         ...webhooks,

@@ -5,7 +5,7 @@ import { type FreshnessRow, freshnessQuery } from './queries/chain-freshness.ts'
 
 /** How long an answer is good for, from the start of its reading. */
 const CACHE_TTL_MS = 1_000
-/** When an answer that was asked for again is replaced: before it is too old, so that no asker waits for the next. */
+/** When an answer that was asked for again is replaced: before it is too old, so that no request waits for the next. */
 const REFRESH_AFTER_MS = 750
 
 /** One reading: under way, or with its answer. */
@@ -15,8 +15,8 @@ interface Reading<Value> {
 }
 
 /**
- * Gives the answer of `read` that is good, at once. Where there is none, askers share the reading that is under way. While it is asked
- * for, the next answer is read before the last one is too old; a failure of that fails no asker: the next one reads again.
+ * Gives the answer of `read` that is good, at once. Where there is none, requests share the reading that is under way. While it is asked
+ * for, the next answer is read before the last one is too old; a failure of that fails no request: the next one reads again.
  */
 const createCachedRead = <Value>(
   read: () => Promise<Value>,

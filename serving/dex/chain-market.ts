@@ -80,7 +80,7 @@ export const pooledToken = (market: ChainMarket, token: string): string =>
  * Blocks that the newest block of the store may be behind, and the states of the pools behind that block; slots on Solana. Source: the
  * product's contract, which refuses quotes from a head that lags 3 blocks on EVM chains and 20 slots on Solana.
  */
-const MAX_LAG_BLOCKS = { evm: 3, svm: 20, move: 20 } as const
+export const MAX_LAG_BLOCKS = { evm: 3, svm: 20, move: 20 } as const
 /** Time that a block takes from the node to the store, beside its own. */
 const PIPELINE_MS = 15_000
 /** Time by which the states of the pools may be behind the store where blocks are so fast that it is more than the blocks of above. */

@@ -24,10 +24,13 @@ interface SolanaRun {
 
 /** Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node responded. */
 export interface SolanaReader {
-  /** In the order of the addresses; undefined: there is none. At most 100; of each so many of its first bytes, by default all. */
+  /**
+   * In the order of the addresses; undefined: there is none. At most 100; of each so many of its first bytes, by default all. As of a slot from
+   * `minSlot` on: a node that is behind it is passed over.
+   */
   accounts(
     addresses: readonly string[],
-    firstBytes?: number,
+    options?: { readonly firstBytes?: number; readonly minSlot?: number | undefined },
   ): Promise<readonly (SolanaAccount | undefined)[]>
   lifetime(): Promise<BlockhashLifetime>
   /** Look-up tables of this installation that can be used; one that is gone or deactivated is missing. */
@@ -61,6 +64,18 @@ const answerValue = (answer: unknown, method: string): unknown => {
   return answer.value
 }
 
+/** Throws `InvalidInput` for an answer of an earlier slot, or one that names none: another node may have a newer one. */
+const requireSlot = (answer: unknown, method: string, minSlot: number): void => {
+  const context = isJsonObject(answer) ? answer.context : undefined
+  const slot = isJsonObject(context) ? context.slot : undefined
+  if (!Number.isSafeInteger(slot)) throw invalid(method)
+  if (Number(slot) >= minSlot) return
+  throw new InvalidInput(
+    'behind',
+    `the node answers ${method} as of slot ${slot}, before ${minSlot}`,
+  )
+}
+
 /** Asks one node after the other; what a caller named decides the size of an answer, and not the node. */
 const askWithin = async <T>(
   rpc: Pick<RpcPool, 'attempt'>,
@@ -91,12 +106,14 @@ export const createSolanaReader = (
     params: readonly unknown[],
     read: (answer: unknown) => T,
   ): Promise<T> => askWithin(rpc, async (call) => read(await call({ method, params })))
-  const accounts: SolanaReader['accounts'] = (addresses, firstBytes) => {
+  const accounts: SolanaReader['accounts'] = (addresses, { firstBytes, minSlot } = {}) => {
+    const method = 'getMultipleAccounts'
     const dataSlice = firstBytes !== undefined && { dataSlice: { offset: 0, length: firstBytes } }
     const options = { encoding: 'base64', commitment: COMMITMENT, ...dataSlice }
-    return request('getMultipleAccounts', [addresses, options], (answer) =>
-      readAccounts(answerValue(answer, 'getMultipleAccounts'), addresses.length),
-    )
+    return request(method, [addresses, options], (answer) => {
+      if (minSlot !== undefined) requireSlot(answer, method, minSlot)
+      return readAccounts(answerValue(answer, method), addresses.length)
+    })
   }
   const simulate = <T>(
     transaction: string,

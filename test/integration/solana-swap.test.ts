@@ -145,8 +145,21 @@ test('a run tells what accounts are afterwards, and refuses an answer of a node 
     await assert.rejects(reader.runFor(unsigned, [owner]), { faultName: 'CHAIN_CONNECTION_ERROR' })
   }
   node.answers.delete('simulateTransaction')
-  const [first] = await reader.accounts([POOL], 5)
+  const [first] = await reader.accounts([POOL], { firstBytes: 5 })
   assert.equal(first?.data.length, 5)
+})
+
+test('a node that is behind the slot that is asked for is passed over', async () => {
+  const value = [null]
+  for (const context of [{ slot: 99 }, undefined]) {
+    node.answers.set('getMultipleAccounts', { value, ...(context && { context }) })
+    await assert.rejects(reader.accounts([POOL], { minSlot: 100 }), {
+      faultName: 'CHAIN_CONNECTION_ERROR',
+    })
+  }
+  node.answers.set('getMultipleAccounts', { value, context: { slot: 100 } })
+  assert.deepEqual(await reader.accounts([POOL], { minSlot: 100 }), [undefined])
+  node.answers.delete('getMultipleAccounts')
 })
 
 const PRICED: Pool = {

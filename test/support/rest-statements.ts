@@ -175,6 +175,11 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     asset: TOKEN,
     nativeTokens: ['coin-1'],
   }),
+  'risk: whether a reorg took a transaction back': risk.retractionQuery(CHAIN, {
+    tx: 'tx-1',
+    slot: 7,
+    blockHash: 'hash-1',
+  }),
   'new pools': pools.newPoolsQuery(CHAIN, ['uniswapv2'], ROWS),
   'snapshots of a pool': pools.poolSnapshotsList(CHAIN, POOL, undefined),
   'snapshot of a pool at a time': pools.poolSnapshotsList(CHAIN, POOL, TO),

@@ -8,6 +8,7 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { AccountPoolHead } from '../../serving/dex/account-pool.ts'
 import { createAccountPools } from '../../serving/dex/account-pools.ts'
 import type { Pool } from '../../serving/dex/pool.ts'
+import { createPoolProgress } from '../../serving/dex/pool-progress.ts'
 import { TOKEN_PROGRAM } from '../../serving/dex/solana-calls.ts'
 import type { SolanaAccount } from '../../serving/dex/solana-node.ts'
 import { WHIRLPOOL, WHIRLPOOL_LAYOUT } from '../../serving/dex/whirlpool-accounts.ts'
@@ -30,18 +31,22 @@ type Answer = (addresses: readonly string[]) => Promise<readonly (SolanaAccount 
 const withPools = (heads: readonly AccountPoolHead[], answer: Answer) => {
   const state = { nowMs: 0, orgId: 'first', isPlausible: true }
   const calls: (readonly string[])[] = []
+  const minSlots: (number | undefined)[] = []
+  const progress = createPoolProgress()
   const held = new Map<string, { readonly pool: Pool | null; readonly untilMs: number }>()
   const isUnread = ({ address }: AccountPoolHead, nowMs: number): boolean =>
     (held.get(address)?.untilMs ?? Number.NEGATIVE_INFINITY) <= nowMs
   const metrics = makeMetrics()
   const pools = createAccountPools({
     reader: {
-      accounts: async (addresses) => {
+      accounts: async (addresses, options) => {
         calls.push(addresses)
+        minSlots.push(options?.minSlot)
         return answer(addresses)
       },
     },
     market: {
+      progress,
       hubs: new Set([HUB]),
       pools: {
         unread: (one: string, other: string, nowMs: number) =>
@@ -65,7 +70,7 @@ const withPools = (heads: readonly AccountPoolHead[], answer: Answer) => {
     Object.fromEntries(
       (await metrics.poolReadings.get()).values.map(({ labels, value }) => [labels.outcome, value]),
     )
-  return { state, calls, held, read, outcomes }
+  return { state, calls, minSlots, progress, held, read, outcomes }
 }
 
 /** The account of a pool at a tick. Layout: orca-so/whirlpools state/whirlpool.rs. */
@@ -212,4 +217,16 @@ test('a pool is left out for two seconds where the node says a price that is not
   await read()
   assert.equal(calls.length, 4, 'two for each reading')
   assert.deepEqual(await outcomes(), { read: 1, implausible: 1 })
+})
+
+test('accounts are read as of no slot that lies more than twenty behind the pools of the topics', async () => {
+  const { state, minSlots, progress, read } = withPools(
+    [headOf('slots', [SOLD, BOUGHT])],
+    async () => [undefined],
+  )
+  await read()
+  state.nowMs += 60_000
+  progress.block({ seq: 1, place: { height: 900, slot: 1_000 }, records: 0 })
+  await read()
+  assert.deepEqual([minSlots.at(0), minSlots.at(-1)], [undefined, 980])
 })

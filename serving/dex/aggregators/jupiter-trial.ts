@@ -68,7 +68,7 @@ export const requireJupiterTrial = async (
   const named = [terms.accountIn, terms.accountOut, terms.wrapped, ...created]
   const touched = [...new Set([owner, ...named, ...resolved.writable])]
   if (touched.length > MAX_ACCOUNTS) throw wrong('the transaction has too many accounts')
-  const before = await reader.accounts(touched, TOKEN_ACCOUNT.bytes)
+  const before = await reader.accounts(touched, { firstBytes: TOKEN_ACCOUNT.bytes })
   const held = new Map(touched.map((key, index) => [key, before[index]]))
   const watched = touched.filter(
     (key) => key === owner || named.includes(key) || isTokenAccountOf(owner, held.get(key)),

@@ -145,14 +145,20 @@ const METHODS: Readonly<Record<string, (served: Served, params: readonly unknown
   getSignaturesForAddress: (served, [account, options]) =>
     signaturesFor(served, String(account), Object(options)),
   getTransaction: (served, [name]) => transactionOf(served, name),
-  getAccountInfo: ({ svm }, [key]) => ({ value: accountJson(svm, String(key)) }),
+  getAccountInfo: ({ svm }, [key]) => ({
+    context: { slot: slotOf(svm) },
+    value: accountJson(svm, String(key)),
+  }),
   getMultipleAccounts: ({ svm }, [keys, options]) => ({
+    context: { slot: slotOf(svm) },
     value: (keys as readonly string[]).map((key) => sliced(accountJson(svm, key), Object(options))),
   }),
   getLatestBlockhash: ({ svm }) => ({
+    context: { slot: slotOf(svm) },
     value: { blockhash: svm.latestBlockhash(), lastValidBlockHeight: BLOCK_HEIGHT + 150 },
   }),
   simulateTransaction: ({ svm }, [transaction, options]) => ({
+    context: { slot: slotOf(svm) },
     value: ran(svm, transaction, Object(options)),
   }),
   sendTransaction: ({ svm, history }, [transaction, options]) => {

@@ -134,7 +134,10 @@ const makeWriter = (producer: Producer, leaders: PartitionLeaders, id: string): 
 
 type CommitResult = Awaited<ReturnType<LaneWriter['commitWithPositions']>>
 
-/** One transaction: records, seal, state, offsets, commit. Only the caller's own mistake ends it by an abort. */
+/**
+ * One transaction: records, then those that tell where these lie, offsets, commit. State goes with the last records, because each send is a
+ * round trip. Only the caller's own mistake ends it by an abort.
+ */
 const commitTransaction = async (
   producer: Producer,
   leaders: PartitionLeaders,
@@ -142,19 +145,24 @@ const commitTransaction = async (
 ): Promise<CommitResult> => {
   const transaction = await producer.transaction()
   const sending = { transaction, leaders, begun: false }
-  let sent = await sendAll(sending, records)
+  const changes = state.map(changelogRecord)
+  let sent: readonly SentRange[]
   if (finalRecords) {
-    const ranges = sent.map(toOffsetRange)
-    const sealed = await buildFinalRecords(transaction, () => finalRecords(ranges))
-    sent = mergeRanges([...sent, ...(await sendAll(sending, sealed))])
-  }
-  const changelogs = await sendAll(sending, state.map(changelogRecord))
+    const before = await sendAll(sending, records)
+    const ranges = before.map(toOffsetRange)
+    const last = await buildFinalRecords(transaction, () => finalRecords(ranges))
+    sent = mergeRanges([...before, ...(await sendAll(sending, [...last, ...changes]))])
+  } else sent = await sendAll(sending, [...records, ...changes])
   if (offsets && offsets.next.length > 0) {
     const request = { consumerGroupId: offsets.group, topics: offsetTopics(offsets.next) }
     await retryOnErrors(RETRIABLE_OFFSET_ERRORS, () => transaction.sendOffsets(request))
   }
   await transaction.commit()
-  return { ranges: sent.map(toOffsetRange), state: changelogs.map(toChangelogPosition) }
+  const stores = new Set(state.map(({ store }) => store))
+  return {
+    ranges: sent.filter(({ topic }) => !stores.has(topic)).map(toOffsetRange),
+    state: sent.filter(({ topic }) => stores.has(topic)).map(toChangelogPosition),
+  }
 }
 
 const toOffsetRange = ({ topic, partition, baseOffset, records }: SentRange): OffsetRange => ({

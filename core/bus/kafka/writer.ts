@@ -134,7 +134,7 @@ const makeWriter = (producer: Producer, leaders: PartitionLeaders, id: string): 
 
 type CommitResult = Awaited<ReturnType<LaneWriter['commitWithPositions']>>
 
-/** One transaction: records, seal, state, offsets, commit. Only the caller's own mistake ends it by an abort. */
+/** One transaction: records, final records, state, offsets, commit. Only the caller's own mistake ends it by an abort. */
 const commitTransaction = async (
   producer: Producer,
   leaders: PartitionLeaders,
@@ -145,8 +145,8 @@ const commitTransaction = async (
   let sent = await sendAll(sending, records)
   if (finalRecords) {
     const ranges = sent.map(toOffsetRange)
-    const sealed = await buildFinalRecords(transaction, () => finalRecords(ranges))
-    sent = mergeRanges([...sent, ...(await sendAll(sending, sealed))])
+    const last = await buildFinalRecords(transaction, () => finalRecords(ranges))
+    sent = mergeRanges([...sent, ...(await sendAll(sending, last))])
   }
   const changelogs = await sendAll(sending, state.map(changelogRecord))
   if (offsets && offsets.next.length > 0) {

@@ -123,7 +123,7 @@ export const openLedger = (state: LaneState): Ledger => {
 
 interface MetadataCache<Fact> {
   readonly get: (address: string) => Fact | undefined
-  /** Takes over a committed change, if it is one of this kind. */
+  /** Takes over a change that is made, committed or not, if it is one of this kind. */
   readonly take: (change: StoredChange) => void
 }
 

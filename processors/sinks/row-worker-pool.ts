@@ -3,6 +3,7 @@ import type { Logger } from '../../core/ops/logger.ts'
 import { packBytes } from '../../core/runtime/packed-bytes.ts'
 import { fromThreadError } from '../../core/runtime/thread-error.ts'
 import { openThreadPool } from '../../core/runtime/thread-pool.ts'
+import { logThreadWarning } from '../../core/runtime/thread-warning.ts'
 import type { Topic } from '../../schemas/topics.ts'
 import type { ThreadCodecData } from '../runtime/thread-codec.ts'
 import type { BatchRows } from './batch-rows.ts'
@@ -30,6 +31,7 @@ export const openRowWorkerPool = (data: ThreadCodecData, log: Logger): RowWorker
     name: 'makeRows',
     data,
     onError: (err) => log.error({ err }, 'row worker thread exited'),
+    onWarning: (warning) => logThreadWarning(log, warning),
     most: Math.min(MAX_THREADS, Math.max(1, availableParallelism() - 1)),
   })
   return {

@@ -1,4 +1,4 @@
-import { workerData } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import { type PackedBytes, unpackBytes } from '../../core/runtime/packed-bytes.ts'
 import { type ThreadError, toThreadError } from '../../core/runtime/thread-error.ts'
 import { makeThreadCodec } from '../runtime/thread-codec.ts'
@@ -16,7 +16,7 @@ export type RowResponse =
   | { readonly kind: 'rows'; readonly rows: BatchRows }
   | { readonly kind: 'failed'; readonly error: ThreadError }
 
-const openCodec = makeThreadCodec(workerData)
+const openCodec = makeThreadCodec(workerData, parentPort)
 const sinks = new Map([...SINKS, ...FEED_SINKS].map((sink) => [String(sink.topic), sink]))
 
 /** Rows of one batch. Never throws. */

@@ -41,6 +41,19 @@ export interface NodeQuirks {
   readonly withoutPosition?: true
 }
 
+/**
+ * The most that nodes of an EVM chain are believed of what a transaction pays: far above what the chain has asked for over hours. A caller may
+ * name more.
+ */
+export interface GasBounds {
+  /** What the producer of a block gets, wei per unit of gas. */
+  readonly tip: bigint
+  /** The whole price, wei per unit of gas. */
+  readonly price: bigint
+  /** Units of gas of one transaction. */
+  readonly units: bigint
+}
+
 /** One chain: data only. Addresses of EVM chains are lower case, coin types of Move chains short (`core/move-type.ts`). */
 export interface ChainRow {
   readonly id: string
@@ -85,6 +98,8 @@ export interface ChainRow {
   /** Name of the wrapped native token where its contract or mint says none. Its symbol is that of its quote asset. */
   readonly wrappedName: string
   readonly nodeQuirks?: NodeQuirks
+  /** Of an EVM chain; missing: those of chains that are paid in ether (`gasBoundsOf`). */
+  readonly gasBounds?: GasBounds
   /** Usual time between blocks. */
   readonly blockTimeMs: number
   /** What the protocol itself paid for a block, base units from a height on, newest first; absent: nothing. */
@@ -138,6 +153,17 @@ export const maxReorgBlocks = (chain: Pick<ChainRow, 'reorgWindow'>): number =>
   Math.min(MAX_REORG_BLOCKS, REORG_WINDOW_GROWTH * chain.reorgWindow)
 
 const ETHER = 10n ** 18n
+
+const GWEI = 10n ** 9n
+/** Most gas of a transaction of Ethereum, 2^24. Source: EIP-7825. */
+const MAX_GAS_UNITS = 16_777_216n
+
+/** Ethereum's own, which fit what the chains beside it ask for, too. */
+const ETHER_GAS_BOUNDS: GasBounds = {
+  tip: 20n * GWEI,
+  price: 1_000n * GWEI,
+  units: MAX_GAS_UNITS,
+}
 
 /** What all EVM chains have in common. */
 const EVM_DEFAULTS = {
@@ -365,6 +391,8 @@ export const CHAINS = {
     kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped POL',
     nodeQuirks: { stateSync: true },
+    // A cheap token: tips are 25 gwei and more, prices have gone above 5,000.
+    gasBounds: { tip: 1_000n * GWEI, price: 20_000n * GWEI, units: MAX_GAS_UNITS },
     blockTimeMs: 1_500,
     burns: 'base-fee', // PIP-5
     finalityDepth: 64,
@@ -412,6 +440,8 @@ export const CHAINS = {
     wrappedNative: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
     kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped Ether',
+    // What a transaction costs on Ethereum is in its gas, too. Source: Arbitrum's chain parameters.
+    gasBounds: { ...ETHER_GAS_BOUNDS, units: 32_000_000n },
     blockTimeMs: 250,
     finalityDepth: 4_800,
     reorgWindow: reorgWindowOf(250, 20 * MINUTE_MS),
@@ -512,6 +542,7 @@ export const CHAINS = {
     wrappedNative: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7',
     kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped AVAX',
+    gasBounds: { tip: 100n * GWEI, price: 5_000n * GWEI, units: MAX_GAS_UNITS },
     blockTimeMs: 1_500,
     burns: 'fee', // ava-labs/coreth: fees go to the blackhole address
     finalityDepth: 0,
@@ -558,6 +589,8 @@ export const CHAINS = {
     wrappedNative: '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91',
     wrappedName: 'Wrapped Ether',
     nodeQuirks: { withoutPosition: true },
+    // What is published costs gas, too. Source: ZKsync's bootloader.
+    gasBounds: { ...ETHER_GAS_BOUNDS, units: 80_000_000n },
     blockTimeMs: 1_000,
     finalityDepth: 10_800,
     reorgWindow: reorgWindowOf(1_000, 3 * 60 * MINUTE_MS),
@@ -681,6 +714,9 @@ export const CHAIN_ID_BY_NAME: Readonly<Record<string, ChainId>> = Object.assign
 /** Row of a chain that this build ingests, by internal id. */
 export const chainRow = (id: string): ChainRow | undefined =>
   Object.hasOwn(CHAINS, id) ? (CHAINS as Readonly<Record<string, ChainRow>>)[id] : undefined
+
+/** How far nodes of an EVM chain are believed of what a transaction pays. */
+export const gasBoundsOf = (id: string): GasBounds => chainRow(id)?.gasBounds ?? ETHER_GAS_BOUNDS
 
 /** Chains of a virtual machine on which wallets sign in. */
 export const signInChains = (vm: Vm): readonly ChainRow[] =>

@@ -109,7 +109,7 @@ export interface ChainFreshness {
   readonly sinceSlot: number
 }
 
-/** Reads freshness; cached for at most a second. null: nothing ingested yet. */
+/** Reads freshness, at most a second old. null: nothing ingested yet. */
 export interface FreshnessReader {
   of(chain: string): Promise<ChainFreshness | null>
 }

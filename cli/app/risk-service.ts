@@ -19,7 +19,15 @@ export const startRiskService = async (
   lifecycle.add({ name: 'risk assessments', stop: () => store.stop() })
   checks.push(store.check)
   const { chainExtra } = config
-  const screener = startScreener({ ...parts, store, metrics: deps.metrics, log, nowMs, chainExtra })
+  const screener = startScreener({
+    ...parts,
+    store,
+    metrics: deps.metrics,
+    log,
+    nowMs,
+    chains,
+    chainExtra,
+  })
   lifecycle.add({ name: 'risk screening', stop: () => screener.stop() })
   return riskRoutes({ store, chains })
 }

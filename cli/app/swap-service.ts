@@ -1,4 +1,4 @@
-import { chainRow, type Vm } from '../../schemas/chains.ts'
+import { chainRow, gasBoundsOf, type Vm } from '../../schemas/chains.ts'
 import { openAccountPools } from '../../serving/dex/account-pools.ts'
 import { openAggregators } from '../../serving/dex/aggregators/open-aggregators.ts'
 import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
@@ -41,7 +41,7 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
     nowMs,
     searches: createSearchTurns(),
     markets,
-    accounts: openReaders(deps, 'evm', (rpc) => createEvmAccountReader(rpc)),
+    accounts: openReaders(deps, 'evm', (rpc, id) => createEvmAccountReader(rpc, gasBoundsOf(id))),
     solana,
     accountPools: openAccountPools(markets, solana, {
       caller: { orgId: () => requireQueryCaller().orgId, shared: runSharedWork },
@@ -67,15 +67,19 @@ const startMarkets = (
   const warehouse = countRejectedReads(parts.warehouse, metrics, 'pools')
   const markets = new Map<string, ChainMarket>()
   for (const chain of chains) {
+    const role = log.child({ role: 'serve', chain })
     const market = createChainMarket(
       chain,
       config.chainExtra[chain],
       nodeReads.of(chain) !== undefined,
+      ({ address: pool, protocol }, err) => {
+        metrics.unquotablePools.inc({ protocol })
+        role.error({ err, pool, protocol }, 'state of a pool cannot be quoted, pool left out')
+      },
     )
     if (market === undefined) continue
     const { pools, progress, venues } = market
     const protocols = [...venues.quotable]
-    const role = log.child({ role: 'serve', chain })
     const source = { bus, codec, warehouse, log: role, chain, pools, progress, protocols }
     const running = followPoolsWhenReadable(source)
     lifecycle.add({ name: `pools ${chain}`, stop: () => running.stop() })

@@ -180,7 +180,11 @@ export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   prediction_wallet_days: { how: 'newest' },
   prediction_wallets: { how: 'newest' },
   prediction_prices: { how: 'newest' },
-  redpackets: { how: 'newest' },
+  redpackets: {
+    how: 'left out',
+    why: 'holds the last creation of an address, retracted or not; redpacket_creations is compared',
+  },
+  redpacket_creations: { how: 'blocks' },
   redpacket_claims: { how: 'blocks' },
   redpacket_refunds: { how: 'blocks' },
   address_label_events: { how: 'blocks' },

@@ -208,12 +208,20 @@ export const importLabels = async (
   )
 }
 
+/** A label that never was one: a reorg took back the event that it began with. */
+export interface RetractedLabel {
+  readonly address: string
+  readonly fromMs: number
+}
+
 /** Labels that a contract of a chain gave, each with the moments that its events say. */
 export interface ChainLabels extends Omit<LabelImport, 'source' | 'format'> {
   readonly chain: string
   /** Row id of `protocols.ts`. */
   readonly protocol: string
   readonly contract: string
+  /** Those that are stored end where they began. */
+  readonly retracted: readonly RetractedLabel[]
 }
 
 /** Name of the source of such labels; the colons keep it apart from the names of imported lists. */
@@ -239,17 +247,27 @@ const chainLabelEnd = (
   return ends.length === 0 ? undefined : Math.min(...ends)
 }
 
+/** What the evidence address of a label names its block by. */
+const blockOf = (evidenceUrl: string): string | undefined => /#block=(\d+)$/.exec(evidenceUrl)?.[1]
+
 const chainChangesOf = (
-  listed: readonly ListedLabel[],
+  { labels: listed, retracted, nowMs }: ChainLabels,
   stored: readonly StoredLabel[],
-  nowMs: number,
 ): Changes => {
   const { added, unchanged } = changesOf(listed, stored, nowMs)
   const periods = groupByKey(listed)
+  const gone = new Set(retracted.map(({ address, fromMs }) => `${address}/${fromMs}`))
   const closed = stored.flatMap((label) => {
     const own = periods.get(keyOf(label)) ?? []
     const isListed = own.some(({ validFromMs }) => validFromMs === label.from_ms)
-    if (label.to_ms !== null || isListed) return []
+    if (isListed || label.to_ms === label.from_ms) return []
+    // A block of one height has one time: where it has another, the block of the stored label was replaced.
+    const block = blockOf(label.evidence_url)
+    const isReplaced =
+      block !== undefined && own.some(({ evidenceUrl }) => blockOf(evidenceUrl) === block)
+    if (isReplaced || gone.has(`${label.address}/${label.from_ms}`))
+      return { ...label, to_ms: label.from_ms }
+    if (label.to_ms !== null) return []
     const to_ms = chainLabelEnd(label, own)
     return to_ms === undefined ? [] : { ...label, to_ms }
   })
@@ -257,16 +275,17 @@ const chainChangesOf = (
 }
 
 /**
- * Writes what a contract of a chain said, under versions like those of imports. A label ends by an event alone: those of addresses that
- * are not among the given ones stay as they are. The same labels again change nothing, and complete what was interrupted.
+ * Writes what a contract of a chain said, under versions like those of imports. A label ends by an event alone, or with its beginning
+ * where that event was taken back: those of addresses that are not among the given ones stay as they are. The same labels again change nothing, and complete what was interrupted.
  */
 export const writeChainLabels = (
   warehouse: Pick<Warehouse, 'query' | 'insert'>,
-  { chain, protocol, contract, labels, nowMs }: ChainLabels,
+  given: ChainLabels,
 ): Promise<ImportResult> => {
-  const source = chainLabelSource({ chain, protocol, contract })
+  const { labels, nowMs } = given
+  const source = chainLabelSource(given)
   return writeLabels(warehouse, { source, format: 'chain-events', labels, nowMs }, (_, stored) =>
-    chainChangesOf(labels, stored, nowMs),
+    chainChangesOf(given, stored),
   )
 }
 

@@ -83,14 +83,17 @@ const makeFrameEncoder = (): ((type: avsc.Type, id: number, value: unknown) => B
     }
     room[0] = MAGIC_BYTE
     room.writeInt32BE(id, 1)
-    const frame = Buffer.from(room.subarray(0, end))
+    const frame = Buffer.allocUnsafe(end)
+    room.copy(frame, 0, 0, end)
     if (room.length > MAX_KEPT_BUFFER_BYTES) room = Buffer.allocUnsafeSlow(INITIAL_BUFFER_BYTES)
     return frame
   }
 }
 
 const parseFrame = (message: MessageName, bytes: Uint8Array): { id: number; body: Buffer } => {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const buffer = Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (buffer.length < FRAME_PREFIX_BYTES || buffer[0] !== MAGIC_BYTE) {
     throw new InvalidInput('bad-frame', `${message}: not a Confluent frame`)
   }

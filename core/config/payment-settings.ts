@@ -52,9 +52,16 @@ export const PAYMENT_SETTINGS = {
   x402SolanaMaxFee: Type.Integer({
     minimum: 10_001,
     maximum: 10_000_000,
-    default: 50_000,
+    default: 15_000,
     description:
       'Most lamports that a payment on Solana may cost its fee payer: two signatures (10000) and what the payer sets for computation',
+  }),
+  x402SolanaFailedFees: Type.Integer({
+    minimum: 10_001,
+    maximum: 1_000_000_000,
+    default: 1_000_000,
+    description:
+      'Lamports that payments on Solana which fail in their blocks may cost the fee payer in an hour; beyond, none is taken on Solana',
   }),
   x402SolanaMemo: Type.String({
     pattern: '^[ -~]{0,256}$',

@@ -210,11 +210,15 @@ export const openOutboundClient = (options: OutboundClientOptions): OutboundClie
     },
     exchange: (url, options) =>
       new Promise((resolve, reject) => {
-        const { timeoutMs, mostBytes, ...rest } = options
+        const { method, headers, body = null, timeoutMs, mostBytes } = options
         const { origin, pathname, search } = new URL(url)
+        const path = pathname + search
         const exchange = new ShortRequestHandler({ timeoutMs, mostBytes, resolve, reject })
-        const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
-        agent.dispatch({ origin, path: pathname + search, ...rest, ...limits }, exchange)
+        const [headersTimeout, bodyTimeout] = [timeoutMs, timeoutMs]
+        agent.dispatch(
+          { origin, path, method, headers, body, headersTimeout, bodyTimeout },
+          exchange,
+        )
       }),
     close: () => agent.destroy(),
   }

@@ -54,9 +54,14 @@ export const COUNTERS = {
   ),
   poolReadings: defineMetric(
     'sluice_dex_pool_readings_total',
-    'Pools read from their accounts for quotes: `read`, `not_exact`, `changed` meanwhile, `refused` by limits of the caller, `failed`',
+    'Pools read from their accounts for quotes: `read`, `not_exact`, `changed` meanwhile, `implausible` price, `refused` by limits of the caller, `failed`',
     'protocol',
     'outcome',
+  ),
+  unquotablePools: defineMetric(
+    'sluice_dex_unquotable_pools_total',
+    'States of pools whose quote failed with an error of the program: the pool is left out until its next event or reading',
+    'protocol',
   ),
   pendingTrades: defineMetric(
     'sluice_ingest_pending_trades_total',
@@ -133,8 +138,12 @@ export const COUNTERS = {
   ),
   payments: defineMetric(
     'sluice_payments_total',
-    'Payments of calls: `settled`, `replayed`, `refused`, `failed`',
+    'Payments of calls: `settled`, `replayed`, `refused`, `failed`; `rested`: not taken for a while, as others failed in their blocks',
     'outcome',
+  ),
+  paymentFailedFees: defineMetric(
+    'sluice_payment_failed_fees_lamports_total',
+    'Lamports of fees for payments on Solana that failed in their blocks',
   ),
   sinkRetries: defineMetric(
     'sluice_sink_retries_total',

@@ -1,6 +1,6 @@
 import type { RunningTask } from '../../core/bus/contract.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
-import { writeChainLabels } from '../../core/clickhouse/label-store.ts'
+import { type RetractedLabel, writeChainLabels } from '../../core/clickhouse/label-store.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { pause, retry } from '../../core/retry.ts'
@@ -121,8 +121,29 @@ ORDER BY contract, block_slot, event_index LIMIT ${MAX_EVENTS + 1}`,
   return rows
 }
 
+/** An event that was taken back: a label that began with it never was one. */
+interface RetractedEvent extends RetractedLabel {
+  readonly contract: string
+  readonly protocol: string
+}
+
+/** Events of which the last that is stored is their retraction; an event without rows is lost, which takes nothing back. */
+const readRetracted = async ({
+  warehouse,
+  chain,
+}: Pick<ChainLabelDeps, 'warehouse' | 'chain'>): Promise<readonly RetractedEvent[]> => {
+  const { rows } = await warehouse.query<RetractedEvent>({
+    sql: `SELECT contract, argMax(protocol, _ver) AS protocol, address, toFloat64(toUnixTimestamp64Milli(argMax(block_time, _ver))) AS fromMs
+FROM ${chain}_address_label_events GROUP BY contract, address, block_slot, event_index HAVING argMax(_del, _ver) = 1
+ORDER BY contract, block_slot, event_index LIMIT ${MAX_EVENTS + 1}`,
+  })
+  if (rows.length > MAX_EVENTS)
+    throw new InvalidInput('address labels', `${chain} has more than ${MAX_EVENTS} retractions`)
+  return rows
+}
+
 /**
- * Writes the labels that final events give, where those whose blocks stand are not those of the fingerprints `known`. Returns their
+ * Writes the labels that final events give, where the events are not those of the fingerprints `known`. Returns their
  * fingerprints. Safe to repeat and to interrupt: labels are keyed by address, source and beginning.
  */
 export const updateChainLabels = async (
@@ -133,14 +154,17 @@ export const updateChainLabels = async (
   const { warehouse, chain } = deps
   const finality = await readFinality(deps)
   const fingerprints = await readFingerprints(deps, finality, known)
-  if (fingerprints.standing === known?.standing) return fingerprints
+  const { stored, standing } = fingerprints
+  if (standing === known?.standing && stored === known.stored) return fingerprints
   const all = await readEvents(deps, finality)
-  for (const contract of new Set(all.map((event) => event.contract))) {
+  const allRetracted = await readRetracted(deps)
+  for (const contract of new Set([...all, ...allRetracted].map((event) => event.contract))) {
     const events = all.filter((event) => event.contract === contract)
+    const retracted = allRetracted.filter((event) => event.contract === contract)
     const labels = labelPeriods(events, deps)
-    const protocol = events[0]?.protocol ?? ''
-    if (labels.length > 0)
-      await writeChainLabels(warehouse, { chain, protocol, contract, labels, nowMs })
+    const protocol = (events[0] ?? retracted[0])?.protocol ?? ''
+    if (labels.length + retracted.length > 0)
+      await writeChainLabels(warehouse, { chain, protocol, contract, labels, retracted, nowMs })
   }
   return fingerprints
 }

@@ -3,7 +3,7 @@ import { Fault } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { AccountPoolFamily, AccountPoolHead } from './account-pool.ts'
-import type { ChainMarket } from './chain-market.ts'
+import { type ChainMarket, MAX_LAG_BLOCKS } from './chain-market.ts'
 import { dlmmFamily } from './dlmm-accounts.ts'
 import type { Pool } from './pool.ts'
 import { type AccountReadFamily, accountFamilyOf } from './quotable-protocols.ts'
@@ -39,7 +39,7 @@ export interface AccountPools {
 /** What the reading works with. */
 interface AccountPoolsDeps {
   readonly reader: Pick<SolanaReader, 'accounts'>
-  readonly market: Pick<ChainMarket, 'pools' | 'hubs'>
+  readonly market: Pick<ChainMarket, 'pools' | 'hubs' | 'progress'>
   readonly caller: PoolReadCaller
   readonly metrics: Pick<Metrics, 'poolReadings'>
   readonly nowMs: () => number
@@ -84,7 +84,7 @@ interface Reading {
 /** Reads pools with one call for all of their accounts and one each for what these name; answers one promise each, which never rejects. */
 const createPoolReader = ({
   reader,
-  market: { pools },
+  market: { pools, progress },
   caller,
   metrics,
   nowMs,
@@ -93,6 +93,13 @@ const createPoolReader = ({
   const note = ({ protocol }: AccountPoolHead, outcome: string): void =>
     metrics.poolReadings.inc({ protocol, outcome })
 
+  /** Accounts as of no slot that lies further back than the pools of topics may. */
+  const readAccounts = (addresses: readonly string[]) => {
+    const newest = progress.newest?.slot
+    const minSlot = newest === undefined ? undefined : newest - MAX_LAG_BLOCKS.svm
+    return reader.accounts(addresses, { minSlot })
+  }
+
   /** The state as one slot has it: the pool is read again with the accounts that it names. undefined: it has changed between both readings. */
   const stateOf = async (
     { head, family }: Reading,
@@ -100,7 +107,7 @@ const createPoolReader = ({
   ): Promise<Pool | null | undefined> => {
     if (first?.owner !== family.program) return null
     const named = await family.accounts(head.address, first.data)
-    const [pool, ...found] = await reader.accounts([head.address, ...named])
+    const [pool, ...found] = await readAccounts([head.address, ...named])
     if (pool?.owner !== family.program) return null
     if (!isSame(await family.accounts(head.address, pool.data), named)) return undefined
     const accounts = named.map((address, index) => ({ address, account: found[index] }))
@@ -120,7 +127,13 @@ const createPoolReader = ({
       const state = await stateOf(read, await first())
       if (state === undefined) note(head, 'changed')
       else if (state === null) hold(null, NOT_EXACT_HELD_MS, 'not_exact')
-      else hold(state, HELD_MS, 'read')
+      else if (!pools.isPlausible(state)) {
+        log.warn(
+          { pool: head.address, protocol: head.protocol },
+          'pool price of a node is far from its last swap',
+        )
+        hold(null, HELD_MS, 'implausible')
+      } else hold(state, HELD_MS, 'read')
     } catch (err) {
       const isRefused = err instanceof Fault && OF_CALLER.has(err.faultName)
       if (isRefused || isAbort(err)) return note(head, 'refused')
@@ -133,7 +146,7 @@ const createPoolReader = ({
   return (reads) => {
     const addresses = reads.map(({ head }) => head.address)
     const signal = AbortSignal.timeout(MAX_READING_MS)
-    const firsts = caller.shared(signal, () => reader.accounts(addresses))
+    const firsts = caller.shared(signal, () => readAccounts(addresses))
     return reads.map((read, index) =>
       caller.shared(signal, () => readOne(read, async () => (await firsts)[index])),
     )

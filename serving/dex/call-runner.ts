@@ -4,6 +4,7 @@ import {
   decodeFunctionResult,
   encodeFunctionData,
   type Hex,
+  pad,
   parseAbi,
 } from 'viem'
 
@@ -53,6 +54,21 @@ export const runData = (calls: readonly AccountCall[]): Hex =>
       calls.map(({ to, data, valueRaw = 0n }) => ({ to: to as Address, value: valueRaw, data })),
     ],
   })
+
+/**
+ * Code that answers the native balance of the address in its call data, and the address that a trial puts it at, where chains have none.
+ * CALLDATALOAD, BALANCE, MSTORE, RETURN.
+ */
+export const BALANCE_CODE = {
+  address: '0x6a1c3e5d0f7b92846c8e1d3b5f709a2c4e6d8b0f',
+  code: '0x6000353160005260206000f3',
+} as const
+
+/** The call of a trial that answers what an account holds of the native token. */
+export const nativeBalanceCall = (account: string): AccountCall => ({
+  to: BALANCE_CODE.address,
+  data: pad(account as Hex),
+})
 
 /** What each call gave; undefined for what the runner does not answer, such as nothing from a node that ran no code. */
 export const readRun = (answered: unknown): readonly CallAnswer[] | undefined => {

@@ -4,6 +4,7 @@ import { isNativeAddress } from '../../core/prices/native-token.ts'
 import { type ChainRow, chainRow } from '../../schemas/chains.ts'
 import type { FreshnessReader } from '../interfaces.ts'
 import { createPoolBook, type PoolBook } from './pool-book.ts'
+import type { PoolGraph } from './pool-graph.ts'
 import { createPoolProgress, type PoolProgress } from './pool-progress.ts'
 import { type ChainVenues, chainVenues } from './quotable-protocols.ts'
 import {
@@ -34,11 +35,15 @@ export interface ChainMarket {
 const MIN_TVL_USD = 1_000
 const POOLS_PER_PAIR = 8
 
-/** An empty market of a chain; undefined for ids that name none. `readsAccounts`: the chain has a node that tells the accounts of pools. */
+/**
+ * An empty market of a chain; undefined for ids that name none. `readsAccounts`: the chain has a node that tells the accounts of pools;
+ * `onFailed` is called once for each state of a pool that cannot be quoted.
+ */
 export const createChainMarket = (
   chainId: string,
   extra: ChainExtra | undefined,
   readsAccounts = false,
+  onFailed?: PoolGraph['failed'],
 ): ChainMarket | undefined => {
   const chain = chainRow(chainId)
   if (chain === undefined) return undefined
@@ -48,7 +53,12 @@ export const createChainMarket = (
   return {
     chain,
     venues,
-    pools: createPoolBook(venues, { minTvlUsd: MIN_TVL_USD, poolsPerPair: POOLS_PER_PAIR }),
+    pools: createPoolBook(
+      venues,
+      { minTvlUsd: MIN_TVL_USD, poolsPerPair: POOLS_PER_PAIR },
+      undefined,
+      onFailed,
+    ),
     progress: createPoolProgress(),
     routers: routerVenues(chainId, extra),
     universal: universalVenue(chainId, extra),
@@ -70,7 +80,7 @@ export const pooledToken = (market: ChainMarket, token: string): string =>
  * Blocks that the newest block of the store may be behind, and the states of the pools behind that block; slots on Solana. Source: the
  * product's contract, which refuses quotes from a head that lags 3 blocks on EVM chains and 20 slots on Solana.
  */
-const MAX_LAG_BLOCKS = { evm: 3, svm: 20, move: 20 } as const
+export const MAX_LAG_BLOCKS = { evm: 3, svm: 20, move: 20 } as const
 /** Time that a block takes from the node to the store, beside its own. */
 const PIPELINE_MS = 15_000
 /** Time by which the states of the pools may be behind the store where blocks are so fast that it is more than the blocks of above. */

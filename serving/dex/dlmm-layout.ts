@@ -163,11 +163,19 @@ export const isInDlmmBitmap = (array: number): boolean =>
 const u128 = (view: DataView, at: number): bigint =>
   view.getBigUint64(at, true) | (view.getBigUint64(at + 8, true) << 64n)
 
-/** Bins of an array that hold something, in rising order; null: the account is not that array of the pool, or its orders are not known. */
+/** The program writes the price of a bin once, from its number, and swaps at what it wrote: versions of it may round in other ways. */
+const isPriceOfBin = (price: bigint, bin: number, binStep: number): boolean => {
+  const computed = dlmmPriceOfBin(bin, binStep)
+  if (computed === undefined || price === 0n) return false
+  const distance = price > computed ? price - computed : computed - price
+  return distance <= 2n + (computed >> 20n)
+}
+
+/** Bins of an array that hold something, in rising order; null: the account is not that array of the pool, a price is not that of its bin, or its orders are not known. */
 export const readDlmmArray = (
   { data }: { readonly data: Uint8Array },
   place: { readonly pool: string; readonly array: number },
-  { orders: kind }: Pick<DlmmPair, 'orders'>,
+  { orders: kind, binStep }: Pick<DlmmPair, 'orders' | 'binStep'>,
 ): readonly DlmmBin[] | null => {
   if (data.length !== ARRAY.end || !isOfKind(data, KINDS.array)) return null
   const view = viewOf(data)
@@ -186,7 +194,7 @@ export const readDlmmArray = (
     const orders = showsOrders ? { sellX, begunRaw, openRaw } : null
     if (x === 0n && y === 0n && orders === null) continue
     const price = u128(view, at + BIN.price)
-    if (price === 0n) return null
+    if (!isPriceOfBin(price, bin, binStep)) return null
     bins.push({ bin, x, y, price, orders })
   }
   return bins

@@ -1,9 +1,18 @@
+import { minBigint } from '../../core/bigint-math.ts'
 import { Fault, InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { type CallEndpoint, OversizedAnswer, type RpcPool } from '../../core/rpc/pool.ts'
 import { isMissingMethod, isTransactionError } from '../../core/rpc/transaction-errors.ts'
+import type { GasBounds } from '../../schemas/chains.ts'
 import { askNodes } from './ask-nodes.ts'
-import { type AccountCall, type CallAnswer, RUNNER_CODE, readRun, runData } from './call-runner.ts'
+import {
+  type AccountCall,
+  BALANCE_CODE,
+  type CallAnswer,
+  RUNNER_CODE,
+  readRun,
+  runData,
+} from './call-runner.ts'
 import { allowanceData, answeredNumber, balanceData, type GasFees, quantity } from './evm-calls.ts'
 import { nodeReason } from './node-reason.ts'
 import { type Permit2Allowance, permit2AllowanceData, readPermit2Allowance } from './permit2.ts'
@@ -51,13 +60,16 @@ export interface EvmAccountReader {
   }): Promise<TokenPermitState | undefined>
   /** Of a token, or of the chain's native token (null). */
   balance(owner: string, token: string | null): Promise<bigint>
-  /** Twice the base fee and the tip that the node proposes; a gas price on chains without a base fee. */
+  /**
+   * Twice the base fee and the tip that the node proposes, at most those of the bounds: who gets less waits longer, and loses nothing. Where
+   * blocks state no base fee a gas price, at most the tip of the bounds: all of it goes to the producer of the block.
+   */
   fees(): Promise<GasFees>
-  /** Gas of a call as it would run now. Throws `Fault` DEX_SWAP_SIMULATED_FAILED where it reverts. */
+  /** Gas of a call as it would run now, within the bounds. Throws `Fault` DEX_SWAP_SIMULATED_FAILED where it reverts. */
   gasOf(call: EvmCall): Promise<bigint>
   /**
    * What calls give that the first of the accounts would make at the newest block, one after the other; every account can run calls for that
-   * time (`runData`). Undefined where the node does not run code of the caller's.
+   * time (`runData`), and `nativeBalanceCall` is answered. Undefined where the node does not run code of the caller's.
    */
   trial(
     accounts: readonly [string, ...string[]],
@@ -109,8 +121,14 @@ const leftOut = (error: unknown): RunAnswer => {
   return { failed: String(error) }
 }
 
-/** The fees of the newest block and what the node proposes; undefined: it has no newest block. */
-const feesOver = async (call: CallEndpoint): Promise<GasFees | undefined> => {
+const beyond = (method: string, value: bigint, most: bigint): InvalidInput =>
+  new InvalidInput('implausible-gas', `${method} says ${value}, more than ${most}`)
+
+/**
+ * The fees of the newest block and what the node proposes, within the bounds; undefined: it has no newest block. A base fee that the price of
+ * the bounds cannot pay is an invalid answer: what is made with it would never get into a block.
+ */
+const feesOver = async (call: CallEndpoint, bounds: GasBounds): Promise<GasFees | undefined> => {
   const ask = (method: string, params: readonly unknown[] = []) =>
     call({ method, params, maxBytes: MAX_BLOCK_BYTES })
   const block = await ask('eth_getBlockByNumber', ['latest', false])
@@ -118,20 +136,27 @@ const feesOver = async (call: CallEndpoint): Promise<GasFees | undefined> => {
   if (!isJsonObject(block)) throw invalid('eth_getBlockByNumber')
   const base = answeredNumber(block.baseFeePerGas)
   if (base === undefined) {
-    return { gasPrice: readNumber(await ask('eth_gasPrice'), 'eth_gasPrice') }
+    const price = readNumber(await ask('eth_gasPrice'), 'eth_gasPrice')
+    return { gasPrice: minBigint(price, bounds.tip) }
   }
-  const tip = await ask('eth_maxPriorityFeePerGas').then(
+  if (base + bounds.tip > bounds.price)
+    throw beyond('baseFeePerGas', base, bounds.price - bounds.tip)
+  const proposed = await ask('eth_maxPriorityFeePerGas').then(
     (answer) => readNumber(answer, 'eth_maxPriorityFeePerGas'),
     (error: unknown) => {
       if (isMissingMethod(error)) return DEFAULT_TIP
       throw error
     },
   )
-  return { maxFeePerGas: 2n * base + tip, maxPriorityFeePerGas: tip }
+  const tip = minBigint(proposed, bounds.tip)
+  return { maxFeePerGas: minBigint(2n * base + tip, bounds.price), maxPriorityFeePerGas: tip }
 }
 
-/** Reads over a chain's nodes. */
-export const createEvmAccountReader = (rpc: Pick<RpcPool, 'attempt'>): EvmAccountReader => {
+/** Reads over the nodes of a chain, which are believed up to its bounds. */
+export const createEvmAccountReader = (
+  rpc: Pick<RpcPool, 'attempt'>,
+  bounds: GasBounds,
+): EvmAccountReader => {
   const request = <Answer>(work: (call: CallEndpoint) => Promise<Answer | undefined>) =>
     askNodes(rpc, work)
   const askNumber = (method: string, params: readonly unknown[]): Promise<bigint> =>
@@ -175,12 +200,15 @@ export const createEvmAccountReader = (rpc: Pick<RpcPool, 'attempt'>): EvmAccoun
       if (token === null) return { nonce, balanceRaw, allowanceRaw: balanceRaw }
       return { nonce, balanceRaw, allowanceRaw: await view(token, allowanceData(owner, router)) }
     },
-    fees: () => request(feesOver),
+    fees: () => request((call) => feesOver(call, bounds)),
     gasOf: async ({ from, to, data, valueRaw }) => {
       const params = [{ from, to, data, value: quantity(valueRaw) }]
       const answer = await request(async (call) => {
         const ran = await run(call, 'eth_estimateGas', params)
-        return 'failed' in ran ? ran : { gas: readNumber(ran.value, 'eth_estimateGas') }
+        if ('failed' in ran) return ran
+        const gas = readNumber(ran.value, 'eth_estimateGas')
+        if (gas > bounds.units) throw beyond('eth_estimateGas', gas, bounds.units)
+        return { gas }
       })
       if ('gas' in answer) return answer.gas
       const { failed } = answer
@@ -190,7 +218,11 @@ export const createEvmAccountReader = (rpc: Pick<RpcPool, 'attempt'>): EvmAccoun
     trial: async (accounts, calls) => {
       const [account] = accounts
       const trial = { from: account, to: account, data: runData(calls) }
-      const code = Object.fromEntries(accounts.map((each) => [each, { code: RUNNER_CODE }]))
+      const { address, code: balanceCode } = BALANCE_CODE
+      const code = Object.fromEntries([
+        ...accounts.map((each) => [each, { code: RUNNER_CODE }] as const),
+        [address, { code: balanceCode }] as const,
+      ])
       const answer = await request((call) =>
         run(call, 'eth_call', [trial, 'latest', code]).catch(leftOut),
       )

@@ -25,16 +25,17 @@ const callOf = ({ value, ...rest }: GasRequest): RpcCall => ({
 })
 
 /**
- * Gas that a transaction needs in the state of the newest block. Throws `Fault` TRANSACTION_FAILED for one that would fail as far as
+ * Gas that a transaction needs in the state of the newest block, at most `maxGas`. Throws `Fault` TRANSACTION_FAILED for one that would fail as far as
  * the node checks, and CHAIN_CONNECTION_ERROR when no node responded.
  */
 export const estimateGasLimit = async (
   nodes: Pick<RpcPool, 'attempt'>,
   request: GasRequest,
+  maxGas: bigint,
 ): Promise<bigint> => {
   const estimate = await askNodes(nodes, async (call) => {
     try {
-      return readGas(await call(callOf(request)))
+      return readGas(await call(callOf(request)), maxGas)
     } catch (error) {
       // The transaction is to blame and not the node, which would be rested otherwise.
       if (error instanceof OversizedAnswer) return failedTransaction('its reason is too long')
@@ -50,7 +51,8 @@ export const estimateGasLimit = async (
 const failedTransaction = (reason: string): Fault =>
   new Fault('TRANSACTION_FAILED', undefined, { reason })
 
-const readGas = (answer: unknown): bigint => {
-  if (typeof answer === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(answer)) return BigInt(answer)
+const readGas = (answer: unknown, maxGas: bigint): bigint => {
+  const isNumber = typeof answer === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(answer)
+  if (isNumber && BigInt(answer) <= maxGas) return BigInt(answer)
   throw new InvalidInput('bad-gas-limit', 'the node returned no gas estimate')
 }

@@ -2,7 +2,8 @@ import type { DexPoolEvents } from '../../schemas/wire.ts'
 import type { PoolBinRow, PoolStateRow, PoolTickRow } from '../queries/pool-states.ts'
 import type { AccountPoolHead } from './account-pool.ts'
 import { addToBin } from './bin-entry.ts'
-import type { Pool } from './pool.ts'
+import { isNearLastPrice } from './last-price.ts'
+import { type Pool, spotPrice } from './pool.ts'
 import {
   addToTick,
   applyPoolEvent,
@@ -36,6 +37,8 @@ export interface PoolBook {
   unreadPool(address: string, nowMs: number): AccountPoolHead | undefined
   /** What the accounts of such a pool said, and until when it is good; null: nothing that is exact. */
   keepRead(address: string, pool: Pool | null, untilMs: number): void
+  /** False where what a node says is far from the price that the last swap of the pool paid; true where that is not known. */
+  isPlausible(pool: Pool): boolean
   /** Decimals of a token, null where they are not known. */
   decimals(token: string): number | null
   readonly size: number
@@ -55,11 +58,31 @@ const unreadHead = (entry: PoolEntry | undefined, nowMs: number): AccountPoolHea
   return { kind, address, protocol: row.id, tokens, tvlUsd }
 }
 
-/** An empty book. Pools of a protocol that is not quotable, or whose factory is not listed, are not kept. */
+const poolNow = (entry: PoolEntry | undefined, nowMs: number): Pool | null | undefined =>
+  entry && exactPool(entry, nowMs)
+
+const isPriceOf = (entry: PoolEntry | undefined, read: Pool): boolean => {
+  const lastPrice = entry?.lastPrice ?? null
+  return lastPrice === null || isNearLastPrice(spotPrice(read, read.tokens[0]), lastPrice)
+}
+
+/** Makes the state of a pool one that is not exact, until its next event or reading; false: it is that already. */
+const leaveOut = (entry: PoolEntry | undefined): boolean => {
+  if (entry?.read?.pool) {
+    entry.read = { pool: null, untilMs: entry.read.untilMs }
+    return true
+  }
+  if (!entry?.pool) return false
+  entry.pool = null
+  return true
+}
+
+/** An empty book. Pools of a protocol that is not quotable, or whose factory is not listed, are not kept. `onFailed` is called once for each state that cannot be quoted. */
 export const createPoolBook = (
   venues: ChainVenues,
   limits: GraphLimits,
   maxPools = MAX_POOLS,
+  onFailed: NonNullable<PoolGraph['failed']> = () => undefined,
 ): PoolBook => {
   const entries = new Map<string, PoolEntry>()
   const decimals = new Map<string, number>()
@@ -93,9 +116,8 @@ export const createPoolBook = (
     for (const token of decimals.keys()) if (!left.has(token)) decimals.delete(token)
   }
 
-  const poolNow = (address: string, nowMs: number): Pool | null | undefined => {
-    const entry = entries.get(address)
-    return entry && exactPool(entry, nowMs)
+  const failed = (pool: Pool, error: unknown): void => {
+    if (leaveOut(entries.get(pool.address))) onFailed(pool, error)
   }
 
   return {
@@ -138,8 +160,8 @@ export const createPoolBook = (
       entries.clear()
       index.clear()
     },
-    graph: (nowMs) => index.graph((entry) => exactPool(entry, nowMs), nowMs),
-    pool: poolNow,
+    graph: (nowMs) => ({ ...index.graph((entry) => exactPool(entry, nowMs), nowMs), failed }),
+    pool: (address, nowMs) => poolNow(entries.get(address), nowMs),
     unread: (token, other, nowMs) =>
       [...index.between(token, other)].flatMap((entry) => unreadHead(entry, nowMs) ?? []),
     unreadPool: (address, nowMs) => unreadHead(entries.get(address), nowMs),
@@ -147,6 +169,7 @@ export const createPoolBook = (
       const entry = entries.get(address)
       if (entry !== undefined) entry.read = { pool, untilMs }
     },
+    isPlausible: (pool) => isPriceOf(entries.get(pool.address), pool),
     decimals: (token) => decimals.get(token) ?? null,
     get size() {
       return entries.size

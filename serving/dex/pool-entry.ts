@@ -16,6 +16,7 @@ import type {
 } from '../../schemas/wire.ts'
 import type { PoolStateRow } from '../queries/pool-states.ts'
 import { applyBinMoves, type BinEntry, binsOfRow, emptyBinEntry, exactBook } from './bin-entry.ts'
+import { pricePerBase, swapPrice } from './last-price.ts'
 import { type Pool, poolAt } from './pool.ts'
 import { pricingOf, tickSpacingOf } from './quotable-protocols.ts'
 
@@ -37,6 +38,8 @@ export interface PoolEntry {
   reserves: readonly [bigint, bigint] | null
   concentrated: ConcentratedState | null
   pricing: ReservePricing | null
+  /** What its last swap paid (`last-price.ts`); null = not known. */
+  lastPrice: number | null
   /** Of a pool of Liquidity Book. */
   readonly book: BinEntry
   /** Net liquidity by tick, zeros left out. */
@@ -83,6 +86,7 @@ const emptyEntry = (
     reserves: null,
     concentrated: null,
     pricing: null,
+    lastPrice: null,
     book: emptyBinEntry(),
     ticks: new Map(),
     isFollowedFromStart,
@@ -123,6 +127,7 @@ export const entryOfRow = (row: ProtocolRow, stored: PoolStateRow): PoolEntry =>
   entry.reserves = bothKnown(stored.token_b < stored.token_a, stored.reserve_a, stored.reserve_b)
   entry.tvlUsd = stored.depth_usd
   entry.pricing = storedPricing(stored)
+  entry.lastPrice = pricePerBase(entry, stored.token_a, stored.price)
   entry.book.bins = binsOfRow(stored)
   if (sqrt_price_x96 !== null && range_liquidity !== null && tick !== null) {
     const is_complete = stored.is_complete === 1
@@ -196,6 +201,7 @@ const takeStateBefore = (entry: PoolEntry, event: DexPoolEvent): void => {
   entry.reserves = bothKnown(isFlipped(event), a, b)
   entry.concentrated = before?.concentrated ?? null
   entry.pricing = before?.pricing ?? null
+  entry.lastPrice = pricePerBase(entry, entry.base, before?.price)
   entry.book.bins = before?.bins ?? null
   entry.tvlUsd = depthOf(before?.liquidity_in_usd, entry)
 }
@@ -207,6 +213,7 @@ const takeStateAfter = (entry: PoolEntry, event: DexPoolEvent, timeMs: number): 
   entry.reserves = bothKnown(isFlipped(event), a, b)
   entry.concentrated = concentratedAfter(event, processed?.before?.concentrated ?? null)
   entry.pricing = pricingAfter(event, processed?.before?.pricing ?? null)
+  entry.lastPrice = swapPrice(entry, event) ?? entry.lastPrice
   entry.book.bins = binsAfter(event, processed?.before?.bins ?? null, timeMs)
   const valueA = parseDecimal(processed?.token_a_vault_post_amount_in_usd ?? '')
   const valueB = parseDecimal(processed?.token_b_vault_post_amount_in_usd ?? '')

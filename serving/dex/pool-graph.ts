@@ -8,6 +8,8 @@ export interface PoolGraph {
   poolsOf(token: string, other: string, wanted?: (pool: Pool) => boolean): readonly Pool[]
   /** Where a path must stay within some of the pools: the graphs of which each path may use one. */
   readonly parts?: readonly PoolGraph[]
+  /** Called for a pool whose mathematics throw: its state is not what it must be, and no search may fail for it. */
+  readonly failed?: (pool: Pool, error: unknown) => void
 }
 
 /** What enters a graph. */

@@ -1,5 +1,6 @@
 import { Fault } from '../../core/errors.ts'
 import type { Pool } from './pool.ts'
+import type { PoolGraph } from './pool-graph.ts'
 import { quoteSwap, type SwapQuote } from './quote.ts'
 import { DEFAULT_ROUTE_LIMITS } from './route.ts'
 import type { SwapRequest } from './search.ts'
@@ -46,11 +47,12 @@ export const requireFittingPool = (
   throw new Fault('POOL_INPUT_MISMATCH', undefined, { pool: address, tokens: [...tokens] })
 }
 
-/** The best quote over one of the pools alone; each must trade both tokens. Throws as `quoteSwap`. */
+/** The best quote over one of the pools alone; each must trade both tokens. `failed`: as of a graph. Throws as `quoteSwap`. */
 export const quoteOverPools = (
   pools: readonly Pool[],
   request: SwapRequest,
   slippageBps: number,
+  failed?: PoolGraph['failed'],
 ): SwapQuote =>
   quoteSwap(
     {
@@ -58,6 +60,7 @@ export const quoteOverPools = (
       graph: {
         neighbours: () => [],
         poolsOf: (_token, _other, wanted) => pools.filter((pool) => wanted?.(pool) ?? true),
+        ...(failed && { failed }),
       },
       hubs: new Set(),
       limits: { ...DEFAULT_ROUTE_LIMITS, maxPaths: 1 },
@@ -71,9 +74,10 @@ export const quoteOverNamedPool = (
   pool: Pool,
   request: SwapRequest,
   slippageBps: number,
+  failed?: PoolGraph['failed'],
 ): SwapQuote => {
   try {
-    return quoteOverPools([pool], request, slippageBps)
+    return quoteOverPools([pool], request, slippageBps, failed)
   } catch (error) {
     if (!(error instanceof Fault) || error.faultName !== 'DEX_ROUTE_BUILD_FAILED') throw error
     throw new Fault('LIQUIDITY_INSUFFICIENT', undefined, {

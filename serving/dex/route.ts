@@ -128,7 +128,7 @@ const splitRoute = (
     let best: { readonly index: number; readonly path: Path; readonly change: bigint } | undefined
     for (const [index, candidate] of candidates.entries()) {
       if (scope.budget.left <= 0) return undefined
-      const path = requotePath(candidate, mode, exactOf(given[index]) + share, scope.budget)
+      const path = requotePath(scope, candidate, mode, exactOf(given[index]) + share)
       if (path === undefined) continue
       const change = otherOf(path) - otherOf(given[index])
       const isBest =

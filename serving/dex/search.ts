@@ -74,15 +74,20 @@ interface Direction {
 const isBetter = (isForward: boolean, amount: bigint, than: bigint | undefined): boolean =>
   than === undefined || (isForward ? amount > than : amount < than)
 
+/** What a pool gives for what is sold, or takes for what is bought. One whose mathematics throw gives nothing: that is no other pool's matter. */
 const quoteHop = (
-  { isForward }: Direction,
+  { failed }: PoolGraph,
   pool: Pool,
-  tokens: { readonly near: string; readonly far: string },
-  amountRaw: bigint,
-): AmountQuote =>
-  isForward
-    ? quoteExactIn(pool, tokens.near, amountRaw)
-    : quoteExactOut(pool, tokens.far, amountRaw)
+  tokenIn: string,
+  { isForward, amountRaw }: { readonly isForward: boolean; readonly amountRaw: bigint },
+): AmountQuote => {
+  try {
+    return (isForward ? quoteExactIn : quoteExactOut)(pool, tokenIn, amountRaw)
+  } catch (error) {
+    failed?.(pool, error)
+    return { refused: 'insufficient_liquidity', steps: 1 }
+  }
+}
 
 /**
  * Work of looking at a pair, and of one step of a pool's mathematics, in units of about a microsecond: a step over ticks takes as
@@ -115,7 +120,9 @@ const bestHop = (
   for (const pool of graph.poolsOf(tokens.near, tokens.far)) {
     if (budget.left <= 0) break
     if (excluded.has(pool.address)) continue
-    const quote = quoteHop(direction, pool, tokens, reached.amountRaw)
+    const { amountRaw } = reached
+    const tokenIn = isForward ? tokens.near : tokens.far
+    const quote = quoteHop(graph, pool, tokenIn, { isForward, amountRaw })
     budget.left -= quote.steps * STEP_UNITS[pool.kind]
     if ('refused' in quote || !isBetter(isForward, quote.amountRaw, best?.amountRaw)) continue
     best = { ...quote, pool }
@@ -259,20 +266,18 @@ const pathOf = (found: readonly Hop[], isForward: boolean): Path => {
   }
 }
 
-/** The same pools with another amount; undefined where they cannot make it. */
+/** The same pools of a graph with another amount; undefined where they cannot make it. */
 export const requotePath = (
-  { hops }: Path,
+  { graph, budget }: Pick<SearchScope, 'graph' | 'budget'>,
+  { hops }: Pick<Path, 'hops'>,
   mode: SwapRequest['mode'],
   amountRaw: bigint,
-  budget: WorkBudget,
 ): Path | undefined => {
   const isForward = mode === 'exact_in'
   const requoted: Hop[] = []
   let amount = amountRaw
   for (const { pool, tokenIn, tokenOut } of isForward ? hops : hops.toReversed()) {
-    const quote = isForward
-      ? quoteExactIn(pool, tokenIn, amount)
-      : quoteExactOut(pool, tokenIn, amount)
+    const quote = quoteHop(graph, pool, tokenIn, { isForward, amountRaw: amount })
     budget.left -= quote.steps * STEP_UNITS[pool.kind]
     if ('refused' in quote) return undefined
     const [amountInRaw, amountOutRaw] = isForward

@@ -73,6 +73,16 @@ export const MAX_TRANSACTION_BYTES = 1_232
 /** Addresses of look-up tables, by the address of the table. */
 export type LookupTables = Readonly<Record<string, readonly string[]>>
 
+/** What may be named by a place in a look-up table. */
+interface Lookup {
+  readonly tables: LookupTables
+  /**
+   * Accounts that the message names itself, whatever the tables hold: what a table holds is the word of a node, and one that lies would put
+   * another account in their place.
+   */
+  readonly kept: ReadonlySet<string>
+}
+
 /**
  * An unsigned transaction of version 0 in base 64, its signatures empty; with look-up tables only where it is too large without. Throws `Fault`
  * TRANSACTION_SIZE_EXCEEDED for more than 1,232 bytes, INVALID_ADDRESS where a program that it calls would pay.
@@ -81,7 +91,7 @@ export const unsignedTransaction = (
   payer: string,
   { blockhash, lastValidBlockHeight }: BlockhashLifetime,
   instructions: readonly SolanaInstruction[],
-  tables: LookupTables = {},
+  { tables, kept }: Lookup = { tables: {}, kept: new Set() },
 ): string => {
   if (instructions.some(({ program }) => program === payer)) {
     throw new Fault('INVALID_ADDRESS', undefined, { parameter: 'userAddress', value: payer })
@@ -105,10 +115,11 @@ export const unsignedTransaction = (
   )
   const whole = wireText(message)
   if (sizeOf(whole) <= MAX_TRANSACTION_BYTES) return whole
+  // A place keeps its number: where its account is kept, it has the address of the table, which no instruction names.
   const addresses = Object.fromEntries(
     Object.entries(tables).map(([table, held]) => [
       address(table),
-      held.map((one) => address(one)),
+      held.map((one) => address(kept.has(one) || one === payer ? table : one)),
     ]),
   )
   const text = wireText(compressTransactionMessageUsingAddressLookupTables(message, addresses))

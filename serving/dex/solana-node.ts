@@ -24,13 +24,24 @@ interface SolanaRun {
 
 /** Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node responded. */
 export interface SolanaReader {
-  /** In the order of the addresses; undefined: there is none. At most 100. */
-  accounts(addresses: readonly string[]): Promise<readonly (SolanaAccount | undefined)[]>
+  /**
+   * In the order of the addresses; undefined: there is none. At most 100; of each so many of its first bytes, by default all. As of a slot from
+   * `minSlot` on: a node that is behind it is passed over.
+   */
+  accounts(
+    addresses: readonly string[],
+    options?: { readonly firstBytes?: number; readonly minSlot?: number | undefined },
+  ): Promise<readonly (SolanaAccount | undefined)[]>
   lifetime(): Promise<BlockhashLifetime>
   /** Look-up tables of this installation that can be used; one that is gone or deactivated is missing. */
   lookupTables(): Promise<LookupTables>
   /** Runs an unsigned transaction. Throws `Fault` DEX_SWAP_SIMULATED_FAILED with the end of its log where it fails. */
   run(transaction: string): Promise<SolanaRun>
+  /** The same, and what these accounts are afterwards, in their order. */
+  runFor(
+    transaction: string,
+    addresses: readonly string[],
+  ): Promise<readonly (SolanaAccount | undefined)[]>
 }
 
 /** Accounts and blocks that most of the stake has voted for. */
@@ -51,6 +62,18 @@ const invalid = (method: string): InvalidInput =>
 const answerValue = (answer: unknown, method: string): unknown => {
   if (!isJsonObject(answer) || answer.value === undefined) throw invalid(method)
   return answer.value
+}
+
+/** Throws `InvalidInput` for an answer of an earlier slot, or one that names none: another node may have a newer one. */
+const requireSlot = (answer: unknown, method: string, minSlot: number): void => {
+  const context = isJsonObject(answer) ? answer.context : undefined
+  const slot = isJsonObject(context) ? context.slot : undefined
+  if (!Number.isSafeInteger(slot)) throw invalid(method)
+  if (Number(slot) >= minSlot) return
+  throw new InvalidInput(
+    'behind',
+    `the node answers ${method} as of slot ${slot}, before ${minSlot}`,
+  )
 }
 
 /** Asks one node after the other; what a caller named decides the size of an answer, and not the node. */
@@ -83,12 +106,32 @@ export const createSolanaReader = (
     params: readonly unknown[],
     read: (answer: unknown) => T,
   ): Promise<T> => askWithin(rpc, async (call) => read(await call({ method, params })))
-  const accounts: SolanaReader['accounts'] = (addresses) =>
-    request(
-      'getMultipleAccounts',
-      [addresses, { encoding: 'base64', commitment: COMMITMENT }],
-      (answer) => readAccounts(answer, addresses.length),
-    )
+  const accounts: SolanaReader['accounts'] = (addresses, { firstBytes, minSlot } = {}) => {
+    const method = 'getMultipleAccounts'
+    const dataSlice = firstBytes !== undefined && { dataSlice: { offset: 0, length: firstBytes } }
+    const options = { encoding: 'base64', commitment: COMMITMENT, ...dataSlice }
+    return request(method, [addresses, options], (answer) => {
+      if (minSlot !== undefined) requireSlot(answer, method, minSlot)
+      return readAccounts(answerValue(answer, method), addresses.length)
+    })
+  }
+  const simulate = <T>(
+    transaction: string,
+    more: object,
+    read: (answer: unknown) => T | Fault,
+  ): Promise<T> => {
+    const options = { encoding: 'base64', commitment: COMMITMENT, sigVerify: false, ...more }
+    const params = [transaction, { ...options, replaceRecentBlockhash: true }]
+    return askWithin(rpc, async (call) => {
+      try {
+        return read(await call({ method: 'simulateTransaction', params }))
+      } catch (error) {
+        // The transaction is to blame and not the node, which would be rested otherwise.
+        if (isTransactionError('svm', 'run', error)) return failedRun([nodeReason(error.message)])
+        throw error
+      }
+    })
+  }
   return {
     accounts,
     lookupTables: async () => {
@@ -102,17 +145,14 @@ export const createSolanaReader = (
       )
     },
     lifetime: () => request('getLatestBlockhash', [{ commitment: COMMITMENT }], readLifetime),
-    run: (transaction) => {
-      const options = { encoding: 'base64', commitment: COMMITMENT, sigVerify: false }
-      const params = [transaction, { ...options, replaceRecentBlockhash: true }]
-      return askWithin(rpc, async (call) => {
-        try {
-          return readRun(await call({ method: 'simulateTransaction', params }))
-        } catch (error) {
-          // The transaction is to blame and not the node, which would be rested otherwise.
-          if (isTransactionError('svm', 'run', error)) return failedRun([nodeReason(error.message)])
-          throw error
-        }
+    run: (transaction) => simulate(transaction, {}, readRun),
+    runFor: (transaction, addresses) => {
+      const asked = { accounts: { encoding: 'base64', addresses } }
+      return simulate(transaction, asked, (answer) => {
+        const run = readRun(answer)
+        if (run instanceof Fault) return run
+        const { accounts: after } = Object(answerValue(answer, 'simulateTransaction'))
+        return readAccounts(after, addresses.length)
       })
     },
   }
@@ -131,8 +171,7 @@ const readLamports = (value: unknown): bigint | undefined => {
   return lamports >= 0n && lamports <= MAX_LAMPORTS ? lamports : undefined
 }
 
-const readAccounts = (answer: unknown, count: number): readonly (SolanaAccount | undefined)[] => {
-  const value = answerValue(answer, 'getMultipleAccounts')
+const readAccounts = (value: unknown, count: number): readonly (SolanaAccount | undefined)[] => {
   if (!Array.isArray(value) || value.length !== count) throw invalid('getMultipleAccounts')
   return value.map((account) => (account === null ? undefined : readAccount(account)))
 }

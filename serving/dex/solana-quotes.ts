@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts'
-import type { Pool } from './pool.ts'
+import type { PoolGraph } from './pool-graph.ts'
 import { quoteOverPools } from './pool-swap.ts'
 import { quoteSwap, type SwapQuote } from './quote.ts'
 import {
@@ -31,6 +31,7 @@ export interface SolanaQuoteOrder {
 
 /** A path of which each swap sells what the one before gives at least; undefined where a pool cannot make it. */
 const certainPath = (
+  graph: PoolGraph,
   { hops, amountInRaw, amountOutRaw }: Path,
   mode: SwapRequest['mode'],
   slippageBps: number,
@@ -40,8 +41,8 @@ const certainPath = (
   const made: Path['hops'][number][] = []
   let amountRaw = isForward ? amountInRaw : amountOutRaw
   for (const hop of isForward ? hops : hops.toReversed()) {
-    const alone = { hops: [hop], amountInRaw, amountOutRaw }
-    const [next] = requotePath(alone, mode, amountRaw, { left: 0 })?.hops ?? []
+    const scope = { graph, budget: { left: 0 } }
+    const [next] = requotePath(scope, { hops: [hop] }, mode, amountRaw)?.hops ?? []
     if (next === undefined) return undefined
     made.push(next)
     amountRaw = isForward
@@ -60,11 +61,11 @@ const sum = (amounts: readonly bigint[]): bigint =>
   amounts.reduce((total, each) => total + each, 0n)
 
 /** A quote as its transaction carries it out: limits path by path, amounts between pools that are certain; undefined where a pool cannot make it. */
-const certainQuote = (quote: SwapQuote): SwapQuote | undefined => {
+const certainQuote = (graph: PoolGraph, quote: SwapQuote): SwapQuote | undefined => {
   const { route, request, slippageBps } = quote
   const paths: Path[] = []
   for (const path of route.paths) {
-    const certain = certainPath(path, request.mode, slippageBps)
+    const certain = certainPath(graph, path, request.mode, slippageBps)
     if (certain === undefined) return undefined
     paths.push(certain)
   }
@@ -98,14 +99,15 @@ const byWorth = (one: SwapQuote, other: SwapQuote): number => {
 }
 
 const quoteOverOnePool = (
-  pools: readonly Pool[],
+  graph: PoolGraph,
   { request, slippageBps, owner, recipient }: SolanaQuoteOrder,
 ): SwapQuote => {
-  if (recipient === owner) return quoteOverPools(pools, request, slippageBps)
+  const pools = graph.poolsOf(request.tokenIn, request.tokenOut)
+  if (recipient === owner) return quoteOverPools(pools, request, slippageBps, graph.failed)
   const paying = pools.filter(({ protocol }) => canPayOthers(protocol, request.tokenOut))
   // Where there are pools, but none of them can: the reason.
   if (paying.length === 0 && pools[0]) requirePayable(pools[0].protocol, request.tokenOut)
-  return quoteOverPools(paying, request, slippageBps)
+  return quoteOverPools(paying, request, slippageBps, graph.failed)
 }
 
 const orFault = (quote: () => SwapQuote): SwapQuote | Fault => {
@@ -131,9 +133,7 @@ export const solanaQuotes = (
     all,
     ({ protocol, tokens }) => (wanted?.has(protocol) ?? true) && isBuildable(protocol, tokens),
   )
-  const single = orFault(() =>
-    quoteOverOnePool(graph.poolsOf(request.tokenIn, request.tokenOut), order),
-  )
+  const single = orFault(() => quoteOverOnePool(graph, order))
   if (recipient !== owner) {
     if (single instanceof Fault) throw single
     return [single]
@@ -146,7 +146,7 @@ export const solanaQuotes = (
     : []
   const found = [whole, onePath, single]
     .flat()
-    .flatMap((each) => (each instanceof Fault ? [] : (certainQuote(each) ?? [])))
+    .flatMap((each) => (each instanceof Fault ? [] : (certainQuote(graph, each) ?? [])))
     .toSorted(byWorth)
   if (found.length > 0) return found
   throw whole instanceof Fault ? whole : new Fault('DEX_ROUTE_BUILD_FAILED')

@@ -20,7 +20,7 @@ import {
   unsignedTransaction,
 } from './solana-message.ts'
 import type { SolanaAccount, SolanaReader } from './solana-node.ts'
-import { tipCalls } from './solana-tip.ts'
+import { TIP_ACCOUNTS, tipCalls } from './solana-tip.ts'
 import {
   type SolanaVenue,
   solanaVenue,
@@ -114,9 +114,16 @@ export const buildSolanaSwap = async (
   )
   const body = [...aroundSwaps(swaps, recipient), ...tipCalls(owner, tip)]
   const lifetime = await reader.lifetime()
-  const tables = await reader.lookupTables()
+  const lookup = {
+    tables: await reader.lookupTables(),
+    kept: new Set([
+      recipient,
+      ...TIP_ACCOUNTS,
+      ...swaps.flatMap(({ swap }) => [swap.accountIn, swap.accountOut]),
+    ]),
+  }
   const withLimit = (limit: number): string =>
-    unsignedTransaction(owner, lifetime, [...computeBudget(limit, priorityFee), ...body], tables)
+    unsignedTransaction(owner, lifetime, [...computeBudget(limit, priorityFee), ...body], lookup)
   const first = firstLimit(hops.length)
   const { unitsConsumed } = await reader.run(withLimit(first))
   return { transaction: withLimit(limitAfterRun(unitsConsumed, first)), lifetime }

@@ -70,4 +70,5 @@ export const filterGraph = (
   neighbours: graph.neighbours,
   poolsOf: (token, other, alsoWanted) =>
     graph.poolsOf(token, other, (pool) => wanted(pool) && (alsoWanted?.(pool) ?? true)),
+  ...(graph.failed && { failed: graph.failed }),
 })

@@ -7,7 +7,7 @@ import { programAddress } from './solana-message.ts'
 import type { SolanaAccount } from './solana-node.ts'
 import { arrivesWhole } from './token-mint.ts'
 import { ARRAY_TICKS, arrayStarts, type WhirlpoolState } from './whirlpool.ts'
-import { HIGHEST_PRICE, LOWEST_PRICE } from './whirlpool-step.ts'
+import { LAST_TICK, whirlpoolSqrtPrice } from './whirlpool-step.ts'
 
 /** Accounts of Orca's Whirlpools. Source: orca-so/whirlpools programs/whirlpool/src/state. */
 
@@ -59,6 +59,16 @@ const keyAt = (data: Uint8Array, at: number): string =>
 const isOfKind = (data: Uint8Array, kind: string): boolean =>
   Buffer.from(data.subarray(0, kind.length / 2)).toString('hex') === kind
 
+/**
+ * True where a price is at a tick, or between it and the next. At the next it is, too, after a swap whose falling price stopped there: the
+ * program counts that as the tick below, also at the lowest.
+ */
+const isPriceOfTick = (sqrtPrice: bigint, tick: number): boolean =>
+  tick >= -LAST_TICK - 1 &&
+  tick <= LAST_TICK &&
+  sqrtPrice >= whirlpoolSqrtPrice(Math.max(tick, -LAST_TICK)) &&
+  sqrtPrice <= whirlpoolSqrtPrice(Math.min(tick + 1, LAST_TICK))
+
 interface PoolAccount extends Omit<WhirlpoolState, 'ticks'> {
   readonly mints: readonly [string, string]
 }
@@ -72,11 +82,12 @@ const readPool = (data: Uint8Array): PoolAccount | null => {
   // Pools with an adaptive fee are of a fee tier that is not named by the spacing. Source: state/whirlpool.rs.
   if (tickSpacing === 0 || view.getUint16(layout.feeTier, true) !== tickSpacing) return null
   const sqrtPrice = u128(view, layout.sqrtPrice)
-  if (sqrtPrice < LOWEST_PRICE || sqrtPrice > HIGHEST_PRICE) return null
+  const tick = view.getInt32(layout.tick, true)
+  if (!isPriceOfTick(sqrtPrice, tick)) return null
   return {
     sqrtPrice,
     tickSpacing,
-    tick: view.getInt32(layout.tick, true),
+    tick,
     liquidity: u128(view, layout.liquidity),
     feePips: view.getUint16(layout.feeRate, true),
     mints: [keyAt(data, layout.mintA), keyAt(data, layout.mintB)],
@@ -107,8 +118,13 @@ const readArray = (
   const { owner, data } = account
   if (owner === SYSTEM_PROGRAM && data.length === 0) return []
   if (owner !== WHIRLPOOL) return null
-  if (isOfKind(data, KINDS.fixedArray)) return readFixedArray(place, data)
-  return isOfKind(data, KINDS.dynamicArray) ? readDynamicArray(place, data) : null
+  const ticks = isOfKind(data, KINDS.fixedArray)
+    ? readFixedArray(place, data)
+    : isOfKind(data, KINDS.dynamicArray)
+      ? readDynamicArray(place, data)
+      : null
+  // An array may reach beyond the last tick, but nothing begins or ends there.
+  return ticks?.every(({ tick }) => Math.abs(tick) <= LAST_TICK) ? ticks : null
 }
 
 const netAt = (view: DataView, at: number): bigint => BigInt.asIntN(128, u128(view, at))

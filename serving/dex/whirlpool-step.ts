@@ -42,7 +42,7 @@ export const whirlpoolSqrtPrice = (tick: number): bigint => {
 }
 
 /** Prices at which a pool stops. */
-export const [LOWEST_PRICE, HIGHEST_PRICE] = [
+const [LOWEST_PRICE, HIGHEST_PRICE] = [
   whirlpoolSqrtPrice(-LAST_TICK),
   whirlpoolSqrtPrice(LAST_TICK),
 ]

@@ -2,7 +2,7 @@ import type { Cube } from '../../schemas/cubes/types.ts'
 import { bucketStartSql } from './bucket-start.ts'
 import { type QueryParameters, TIME_PARAMETER_TYPE } from './query-parameters.ts'
 import { formatBoundTime } from './scalars.ts'
-import { type CubeSelection, isBucketField, valueFields } from './selection.ts'
+import { type CubeSelection, isBucketField } from './selection.ts'
 
 /** A block as the store names it. */
 export interface BlockRef {
@@ -31,14 +31,14 @@ export const hasEventRows = ({ layer }: Pick<Cube, 'layer'>): boolean => layer =
 
 /** Least start of the buckets that the time falls into: those of the table, minutes, and those of the selection's intervals. */
 const firstBucketSql = (
-  { fields }: Pick<CubeSelection, 'fields'>,
+  { values }: Pick<CubeSelection, 'values'>,
   fromMs: number,
   binder: QueryParameters,
 ): string => {
   const minute = Math.floor(fromMs / MINUTE_MS) * MINUTE_MS
   const from = binder.bind(formatBoundTime(minute), TIME_PARAMETER_TYPE)
   const intervals = new Map(
-    valueFields(fields)
+    values
       .filter(isBucketField)
       .map(({ interval }) => [[interval.unit, interval.count, interval.zone].join(' '), interval]),
   )
@@ -53,7 +53,7 @@ const firstBucketSql = (
  * a reorg writes older states again, with their times. Of buckets those that changed since, whole. `slot` bounds what the engine reads, the hash tells the forks apart.
  */
 export const scopeCondition = (
-  selection: Pick<CubeSelection, 'cube' | 'fields'>,
+  selection: Pick<CubeSelection, 'cube' | 'values'>,
   { added, fromMs, fromSeq }: BlockScope,
   binder: QueryParameters,
 ): string => {

@@ -2,7 +2,7 @@ import type { Leaf, ListLeafType } from '../../schemas/cubes/types.ts'
 import { comparisonSign, operatorRow } from './operators.ts'
 import { type QueryParameters, TIME_PARAMETER_TYPE } from './query-parameters.ts'
 import { type RelativeTime, relativeTimeMs } from './relative-time.ts'
-import { formatBoundTime, toPlainDecimal } from './scalars.ts'
+import { toPlainDecimal } from './scalars.ts'
 import type { Condition } from './selection.ts'
 
 /** What a condition is compiled for. */
@@ -12,8 +12,6 @@ export interface ConditionContext {
   readonly use: (leaf: Leaf) => string
   /** True when every chain of the selection writes addresses in lower-case hex. */
   readonly hex: boolean
-  /** When the statement runs: relative times count from it. */
-  readonly nowMs: number
 }
 
 type Comparison = Extract<Condition, { readonly kind: 'compare' }>
@@ -112,16 +110,13 @@ const decimalComparison = (compare: Comparison, sql: string, binder: QueryParame
   return numberComparison(compare, sql, bind)
 }
 
-const timeComparison = (
-  compare: Comparison,
-  sql: string,
-  { binder, nowMs }: ConditionContext,
-): string => {
+const timeComparison = (compare: Comparison, sql: string, { binder }: ConditionContext): string => {
   const bind = (text: string): string => binder.bind(text, TIME_PARAMETER_TYPE)
-  if (isRelativeTime(compare.value)) {
-    const value = formatBoundTime(relativeTimeMs(compare.value, nowMs))
-    return numberComparison({ ...compare, value }, sql, bind)
-  }
+  const { value } = compare
+  if (isRelativeTime(value))
+    return numberComparison(compare, sql, () =>
+      binder.bindMoment((nowMs) => relativeTimeMs(value, nowMs)),
+    )
   const { operand } = operatorRow(compare.operator)
   if (operand === 'several') {
     return numberComparison(compare, `toDateTime64(${sql}, 3, 'UTC')`, bind)

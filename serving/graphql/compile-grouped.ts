@@ -17,7 +17,6 @@ import {
   type OrderKey,
   type PickField,
   type ValueField,
-  valueFields,
 } from './selection.ts'
 import {
   fromClause,
@@ -270,7 +269,7 @@ export const compileGrouped = (
   statement: StatementContext,
 ): { readonly sql: string; readonly shape: RecordLayout } => {
   const { selection } = statement
-  const fields = valueFields(selection.fields)
+  const fields = selection.values
   const rowKey = fields.some(isBucketField) ? selection.cube.rowKey : undefined
   const grouping: GroupedStatement = {
     ...statement,

@@ -92,7 +92,7 @@ export const compileJoined = (
     return {
       ...join,
       index,
-      statement: createStatement(joined, statement.nowMs, binder),
+      statement: createStatement(joined, binder),
       values: [],
     }
   })

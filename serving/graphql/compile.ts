@@ -9,7 +9,7 @@ import {
   storedColumn,
   storedLeaf,
 } from './record-layout.ts'
-import { type CubeSelection, isGrouped, joinFields, valueFields } from './selection.ts'
+import { type CubeSelection, type Field, isGrouped, joinFields } from './selection.ts'
 import {
   createStatement,
   fromClause,
@@ -21,42 +21,69 @@ import {
   whereClause,
 } from './sql-clauses.ts'
 
-const compileUngrouped = (statement: StatementContext): CompiledQuery => {
-  const { selection, use } = statement
-  const shape = createRecordLayout(selection.fields, (field) => {
+/** A record of rows as they are stored. */
+interface StoredRecord {
+  readonly shape: RecordLayout
+  readonly columns: string
+  /** Lookups that its leaves need, in the order of the leaves. */
+  readonly lookups: readonly string[]
+}
+
+/** Such records by their fields: no value of a request stands in them. */
+export type StoredRecords = WeakMap<readonly Field[], StoredRecord>
+
+const compileRecord = (fields: readonly Field[]): StoredRecord => {
+  const lookups = new Set<string>()
+  const shape = createRecordLayout(fields, (field) => {
     const leaf = storedLeaf(field)
-    return storedColumn(leaf, use(leaf), (sql) => sql)
+    if (leaf.needs) lookups.add(leaf.needs)
+    return storedColumn(leaf, leaf.sql, (sql) => sql)
   })
+  return { shape, columns: selectList(shape), lookups: [...lookups] }
+}
+
+const compileUngrouped = (statement: StatementContext, stored: StoredRecords): Compiled => {
+  const { selection, use, lookups } = statement
+  const record = stored.get(selection.fields) ?? compileRecord(selection.fields)
+  stored.set(selection.fields, record)
+  for (const name of record.lookups) lookups.add(name)
   const keys = orderKeys(statement)
   const by = (selection.limitBy?.by ?? []).map(({ leaf }) => use(leaf))
   const where = whereClause(statement)
   const tail =
     orderByClause(keys, selection.cube.order) + limitByClause(statement, by) + pageClause(statement)
-  const columns = selectList(shape)
+  const { shape, columns } = record
   return { shape, sql: `SELECT ${columns} FROM ${fromClause(statement)} WHERE ${where}${tail}` }
 }
 
-const compileKind = ({ fields }: CubeSelection): typeof compileUngrouped => {
+const compileKind = ({ fields, values }: CubeSelection): typeof compileUngrouped => {
   if (joinFields(fields).length > 0) return compileJoined
-  return isGrouped(valueFields(fields)) ? compileGrouped : compileUngrouped
+  return isGrouped(values) ? compileGrouped : compileUngrouped
 }
 
-/** A statement and how its rows become records. */
-export interface CompiledQuery {
+interface Compiled {
   readonly sql: string
   readonly shape: RecordLayout
 }
 
+/** A statement and how its rows become records. */
+export interface CompiledQuery extends Compiled {
+  readonly paramCount: number
+  /** Its values for a run at this moment, epoch milliseconds: windows and relative times count from it. */
+  readonly paramsAt: (nowMs: number) => NonNullable<Query['params']>
+}
+
 /**
- * One statement for one cube selection, and the shape of its rows. Pure. Values stand in `params` only: SQL text is made
- * of the cube's own fragments. With a scope it reads what those blocks brought and nothing else.
+ * One statement for one cube selection, and the shape of its rows. Pure. Values stand in parameters only: SQL text is made
+ * of the cube's own fragments. With a scope it reads what those blocks brought and nothing else. Records found in `stored` are not compiled again.
  */
 export const compileQuery = (
   selection: CubeSelection,
-  nowMs: number,
   scope?: BlockScope,
-): Query & { readonly shape: RecordLayout } => {
-  const statement = createStatement(selection, nowMs, undefined, scope)
-  const compiled = compileKind(selection)(statement)
-  return { ...compiled, params: statement.binder.params }
+  stored: StoredRecords = new WeakMap(),
+): CompiledQuery => {
+  const statement = createStatement(selection, undefined, scope)
+  const { sql, shape } = compileKind(selection)(statement, stored)
+  const { binder } = statement
+  return { sql, shape, paramCount: binder.count(), paramsAt: binder.paramsAt }
 }

@@ -48,8 +48,7 @@ const aggregationKind = (fields: readonly ValueField[]): CreditFactors['aggregat
 }
 
 /** The factors of a selection; `calculate` is not a metric of its own. Leaves of joins count for the row that they are joined to. */
-export const creditFactors = ({ cube, fields, limit }: CubeSelection): CreditFactors => {
-  const values = valueFields(fields)
+export const creditFactors = ({ cube, fields, values, limit }: CubeSelection): CreditFactors => {
   const joined = joinFields(fields).flatMap((join) => valueFields(join.fields))
   return {
     base: cube.baseCost,

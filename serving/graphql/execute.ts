@@ -1,4 +1,5 @@
 import pLimit from 'p-limit'
+import type { Query } from '../../core/clickhouse/client.ts'
 import { hasPassed, withDeadline } from '../../core/deadline.ts'
 import { Fault } from '../../core/errors.ts'
 import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
@@ -9,14 +10,18 @@ import {
   queryWorkMilliUnits,
 } from '../queries/limited-reads.ts'
 import { type AnswerBudget, createAnswerBudget } from './answer-budget.ts'
-import type { AnswerFormat } from './answer-format.ts'
+import { type AnswerFormat, JSON_FORMAT } from './answer-format.ts'
 import { type BlockScope, hasEventRows, onScopeChain } from './block-scope.ts'
 import { compileQuery } from './compile.ts'
-import { selectionPrices } from './credits.ts'
 import { QueryTooExpensive } from './errors.ts'
 import type { QueryLimits } from './limits.ts'
-import type { Plan } from './plan.ts'
-import { createRecordTemplate, JSON_FRAME, type RecordFrame } from './record-template.ts'
+import type { Plan, PlannedQuery } from './plan.ts'
+import {
+  createRecordTemplate,
+  JSON_FRAME,
+  type RecordFrame,
+  type RecordTemplate,
+} from './record-template.ts'
 import { rewriteValues } from './rewrite-values.ts'
 import { cubeMembers, type GroupMember } from './select.ts'
 import type { CubeSelection } from './selection.ts'
@@ -61,27 +66,40 @@ const emptyResult = ({ empty }: RecordFrame = JSON_FRAME, rowsRead = 0): CubeRes
 })
 const EMPTY_RESULT = emptyResult()
 
+/** The statement of a selection as it was planned; of a delivery one of its own, for its blocks. */
+const queryFor = (
+  selection: CubeSelection,
+  planned: PlannedQuery | undefined,
+  { nowMs, format, scope }: RunningDeps,
+  frame: RecordFrame,
+): Query & { readonly template: RecordTemplate } => {
+  const statement = (!scope && planned?.statement) || compileQuery(selection, scope)
+  const template =
+    statement === planned?.statement && format === JSON_FORMAT
+      ? planned.template
+      : createRecordTemplate(format.layoutOf(selection.fields, statement.shape), frame)
+  return { sql: statement.sql, params: statement.paramsAt(nowMs), template }
+}
+
 const runCube = async (
   requested: CubeSelection,
-  { reads, nowMs, format, scope }: RunningDeps,
+  { queries }: Pick<Plan, 'queries'>,
+  deps: RunningDeps,
   caller: QueryCaller,
   budget: AnswerBudget,
 ): Promise<CubeResult> => {
+  const { reads, format, scope } = deps
   caller.signal.throwIfAborted()
   const selection = scope ? onScopeChain(requested, scope) : requested
   const isOver = scope?.added.length === 0 && hasEventRows(selection.cube)
   const frame = format.frameOf(selection.fields, budget)
   if (isOver || selection.chains.length === 0 || selection.limit.count === 0)
     return emptyResult(frame)
-  const { shape, ...query } = compileQuery(selection, nowMs, scope)
-  const template = createRecordTemplate(format.layoutOf(selection.fields, shape), frame)
-  const { repeats, rowBytes, marked } = template
+  const query = queryFor(selection, queries.get(requested), deps, frame)
+  const { repeats, rowBytes, marked } = query.template
   const most = Math.max(1, Math.floor(budget.left() / rowBytes))
   const rows = selection.limit.count > most ? { maxRows: most } : {}
-  const { body, rowCount, rowsRead } = await reads.queryText(
-    { ...query, template, repeats, ...rows },
-    caller,
-  )
+  const { body, rowCount, rowsRead } = await reads.queryText({ ...query, repeats, ...rows }, caller)
   if (rowCount === 0) {
     budget.spend(frame.empty.length)
     return emptyResult(frame, rowsRead)
@@ -92,21 +110,42 @@ const runCube = async (
   return { list, rowCount, rowsRead }
 }
 
-/** Runs every cube selection once, a few at a time; the first failure ends the others. The caller's signal has the time limit. */
+/** Runs every cube selection once. The caller's signal has the time limit. */
 const runCubes = async (
   plan: Plan,
   deps: RunningDeps,
   client: QueryCaller,
 ): Promise<ReadonlyMap<CubeSelection, CubeResult>> => {
+  const budget = createAnswerBudget(deps.limits.maxAnswerBytes)
+  const [only, ...others] = plan.selections
+  try {
+    if (only && others.length === 0)
+      return new Map([[only, await runCube(only, plan, deps, client, budget)]])
+    return await runBesideEachOther(plan, deps, client, budget)
+  } catch (error) {
+    if (hasPassed(client.signal))
+      throw new QueryTooExpensive(`The query took longer than ${deps.limits.timeoutMs} ms`, [])
+    if (error instanceof Fault && error.faultName === 'QUERY_TOO_EXPENSIVE')
+      throw new QueryTooExpensive(error.message, [])
+    throw error
+  }
+}
+
+/** A few at a time; the first failure ends the others. */
+const runBesideEachOther = async (
+  plan: Plan,
+  deps: RunningDeps,
+  client: QueryCaller,
+  budget: AnswerBudget,
+): Promise<ReadonlyMap<CubeSelection, CubeResult>> => {
   const failed = new AbortController()
   const signal = AbortSignal.any([client.signal, failed.signal])
   // No more than may run: a request's own cubes never wait for each other at the gate.
   const slots = pLimit(Math.min(deps.limits.concurrency, deps.reads.perOrg))
-  const budget = createAnswerBudget(deps.limits.maxAnswerBytes)
   const running = plan.selections.map((selection) =>
     slots(
       async () =>
-        [selection, await runCube(selection, deps, { ...client, signal }, budget)] as const,
+        [selection, await runCube(selection, plan, deps, { ...client, signal }, budget)] as const,
     ),
   )
   try {
@@ -114,10 +153,6 @@ const runCubes = async (
   } catch (error) {
     failed.abort()
     await Promise.allSettled(running)
-    if (hasPassed(client.signal))
-      throw new QueryTooExpensive(`The query took longer than ${deps.limits.timeoutMs} ms`, [])
-    if (error instanceof Fault && error.faultName === 'QUERY_TOO_EXPENSIVE')
-      throw new QueryTooExpensive(error.message, [])
     throw error
   }
 }
@@ -156,7 +191,8 @@ const chargeOf = (
   const cubes = plan.selections.flatMap((selection): readonly CubeCredits[] => {
     const { rowCount } = answers.get(selection) ?? EMPTY_RESULT
     if (rowCount === 0) return []
-    return selectionPrices(selection).map(({ cube, hundredths: price }) => {
+    const { prices = [] } = plan.queries.get(selection) ?? {}
+    return prices.map(({ cube, hundredths: price }) => {
       hundredths += price
       return { cube, credits: price / 100, row_count: rowCount }
     })
@@ -214,8 +250,19 @@ const deliveryFacts = (
   }
 }
 
-const concatParts = (parts: readonly (string | Buffer)[]): Buffer =>
-  Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
+const concatParts = (parts: readonly (string | Buffer)[]): Buffer => {
+  const pieces: Buffer[] = []
+  let text = ''
+  for (const part of parts) {
+    if (typeof part === 'string') {
+      text += part
+      continue
+    }
+    pieces.push(Buffer.from(text), part)
+    text = ''
+  }
+  return Buffer.concat([...pieces, Buffer.from(text)])
+}
 
 /**
  * Runs a plan and writes the answer as text: values stand in it as the engine printed them. Throws `Outage`, the

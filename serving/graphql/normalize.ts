@@ -20,6 +20,12 @@ import {
 import { chainRow } from '../../schemas/chains.ts'
 import { CUBE_GROUP_NAMES, CUBE_GROUPS, type CubeGroup } from '../../schemas/cubes/types.ts'
 import {
+  type FixedParts,
+  type FoundParts,
+  keepParts,
+  type RewrittenArguments,
+} from './fixed-parts.ts'
+import {
   normalizeValue,
   resolveChainAlias,
   resolveStateSuffix,
@@ -45,23 +51,21 @@ export const FLAT_ROOT_PREFIX = '__flat_'
 export interface NormalizeContext extends ValueContext {
   readonly catalogue: CubeSchema
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
-}
-
-/** Arguments of one field as written, for a definition: fragments repeat the field, its arguments are rewritten once. */
-interface RewrittenArguments {
-  readonly definition: GraphQLField<unknown, unknown>
-  readonly arguments: readonly ArgumentNode[]
-  /** Steps that it took; each copy is checked and read again later. */
-  readonly steps: number
+  readonly fixed: FixedParts
 }
 
 interface NormalizeState extends NormalizeContext, ValidationState {
+  /** Fragments repeat a field: its arguments are rewritten once. */
   readonly rewritten: Map<FieldNode, RewrittenArguments>
   readonly argumentTexts: Map<FieldNode, string>
   /** Fields of the answer so far: fragments may multiply them. */
   fields: number
   /** Selection sets around the one that is read. */
   depth: number
+  /** What parts without variables were rewritten to: kept once the whole operation is found right. */
+  readonly found: FoundParts
+  /** Inside a set without variables. */
+  isFixed: boolean
 }
 
 /** Deepest nesting once fragments are spread: each may hold the next. */
@@ -166,7 +170,45 @@ const isSameField = (a: FieldNode, b: FieldNode, pass: NormalizeState): boolean 
 /** A field of the answer is copied, read as a selection and compiled. */
 const STEPS_PER_FIELD = 3
 
+const countFields = (count: number, pass: NormalizeState): void => {
+  pass.fields += count
+  if (pass.fields > pass.limits.maxFields)
+    throw new GraphQLError(`The document selects more than ${pass.limits.maxFields} fields`)
+}
+
+/** The same for a set without variables, which is rewritten once. */
+const mergeFixedSet = (
+  set: SelectionSetNode,
+  type: GraphQLObjectType,
+  pass: NormalizeState,
+): readonly FieldNode[] => {
+  const { fixed, work, depth } = pass
+  const known = fixed.rewritten.get(set)
+  if (known?.type === type && known.depth === depth) {
+    work.spend(known.steps, set)
+    countFields(known.count, pass)
+    return known.fields
+  }
+  const [steps, count] = [work.done(), pass.fields]
+  pass.isFixed = true
+  const fields = mergeLevel([set], type, pass)
+  pass.isFixed = false
+  const spent = { count: pass.fields - count, steps: work.done() - steps }
+  pass.found.sets.push([set, { type, depth, fields, ...spent }])
+  return fields
+}
+
 const mergeSelectionSets = (
+  sets: readonly SelectionSetNode[],
+  type: GraphQLObjectType,
+  pass: NormalizeState,
+): readonly FieldNode[] => {
+  const [first, ...others] = sets
+  const isOutermost = first && others.length === 0 && !pass.isFixed && pass.fixed.sets.has(first)
+  return isOutermost ? mergeFixedSet(first, type, pass) : mergeLevel(sets, type, pass)
+}
+
+const mergeLevel = (
   sets: readonly SelectionSetNode[],
   type: GraphQLObjectType,
   pass: NormalizeState,
@@ -178,8 +220,7 @@ const mergeSelectionSets = (
     const [first, ...rest] = nodes
     if (!first) continue
     pass.work.spend(STEPS_PER_FIELD, first)
-    if (++pass.fields > pass.limits.maxFields)
-      throw new GraphQLError(`The document selects more than ${pass.limits.maxFields} fields`)
+    countFields(1, pass)
     const clash = rest.find((node) => !isSameField(first, node, pass))
     if (clash) {
       const key = first.alias?.value ?? first.name.value
@@ -200,7 +241,8 @@ const rewriteArguments = (
   definition: GraphQLField<unknown, unknown>,
   pass: NormalizeState,
 ): readonly ArgumentNode[] => {
-  const known = pass.rewritten.get(node)
+  const { fixed, found } = pass
+  const known = pass.rewritten.get(node) ?? fixed.rewrittenArguments.get(node)
   if (known?.definition === definition) {
     pass.work.spend(known.steps, node)
     return known.arguments
@@ -213,7 +255,10 @@ const rewriteArguments = (
   })
   const steps = pass.work.done() - before
   validateArguments(node, rewritten, definition, type, pass)
-  pass.rewritten.set(node, { definition, arguments: rewritten, steps })
+  const kept = { definition, arguments: rewritten, steps }
+  pass.rewritten.set(node, kept)
+  if (!pass.isFixed && rewritten.length > 0 && fixed.fields.has(node))
+    found.arguments.push([node, kept])
   return rewritten
 }
 
@@ -270,10 +315,11 @@ const normalizeField = (
   return { ...field, selectionSet: { kind: Kind.SELECTION_SET, selections } }
 }
 
-const joinSelectionSets = (sets: readonly SelectionSetNode[]): SelectionSetNode => ({
-  kind: Kind.SELECTION_SET,
-  selections: sets.flatMap(({ selections }) => selections),
-})
+const joinSelectionSets = (sets: readonly SelectionSetNode[]): SelectionSetNode => {
+  const [first, ...others] = sets
+  if (first && others.length === 0) return first
+  return { kind: Kind.SELECTION_SET, selections: sets.flatMap(({ selections }) => selections) }
+}
 
 /** N11: the leaf that stands for a field with two shapes, marked in the type's extensions. */
 const leafFormField = (type: GraphQLObjectType): FieldNode | undefined => {
@@ -350,9 +396,12 @@ export const normalizeOperation = (
     argumentTexts: new Map(),
     fields: 0,
     depth: 0,
+    found: { sets: [], arguments: [] },
+    isFixed: false,
   }
   const selections = mergeSelectionSets([operation.selectionSet], root, pass)
   if (pass.errors.length > 0) throw new InvalidDocument(pass.errors)
+  keepParts(context.fixed, pass.found)
   if (selections.length === 0) throw new GraphQLError('The operation selects no fields')
   return {
     ...operation,

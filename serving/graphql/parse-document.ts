@@ -28,6 +28,7 @@ import {
   valueFromASTUntyped,
   visit,
 } from 'graphql'
+import { type FixedParts, findFixedParts } from './fixed-parts.ts'
 import { countTokens, MAX_ERRORS, type QueryLimits } from './limits.ts'
 import { toValueNode, type ValueContext, type Variables } from './normalize-values.ts'
 import { type PlanningBudget, stepsOfText } from './planning-budget.ts'
@@ -64,6 +65,7 @@ export class InvalidDocument extends Error {
 export interface ParsedDocument {
   readonly document: DocumentNode
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
+  readonly fixed: FixedParts
 }
 
 /**
@@ -150,7 +152,7 @@ export const validateDocument = (
     if (definition.kind === Kind.FRAGMENT_DEFINITION)
       fragments.set(definition.name.value, definition)
   }
-  return { document, fragments }
+  return { document, fragments, fixed: findFixedParts(document, work.done()) }
 }
 
 /** What an operation must be, by the surface that it came in at: HTTP takes queries, the socket takes subscriptions. */

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { GraphQLError } from 'graphql'
 import { LRUCache } from 'lru-cache'
-import { compileQuery } from './compile.ts'
-import { selectionPrices } from './credits.ts'
+import { type CompiledQuery, compileQuery, type StoredRecords } from './compile.ts'
+import { type CubePrice, selectionPrices } from './credits.ts'
 import { introspect } from './introspection.ts'
 import type { QueryLimits } from './limits.ts'
 import { normalizeOperation } from './normalize.ts'
@@ -20,7 +20,8 @@ import {
   PlanningTooExpensive,
   stepsOfText,
 } from './planning-budget.ts'
-import { createRecordTemplate, JSON_FRAME } from './record-template.ts'
+import type { RecordLayout } from './record-layout.ts'
+import { createRecordTemplate, JSON_FRAME, type RecordTemplate } from './record-template.ts'
 import type { CubeSchema } from './schema.ts'
 import { type CubeMember, cubeMembers, type RootMember, selectCubes } from './select.ts'
 import { type CubeSelection, countLeaves } from './selection.ts'
@@ -35,10 +36,20 @@ export interface GraphqlRequest {
   readonly kind?: OperationKind
 }
 
+/** What a selection asks the engine, and what its rows cost. */
+export interface PlannedQuery {
+  readonly prices: readonly CubePrice[]
+  readonly statement: CompiledQuery
+  /** Its rows as records of JSON. */
+  readonly template: RecordTemplate
+}
+
 /** A checked request: what to ask, and where in the answer it goes. */
 export interface Plan {
   readonly members: readonly RootMember[]
   readonly selections: readonly CubeSelection[]
+  /** Made once: what runs at different times, as subscriptions and kept plans do, differs in its parameters alone. */
+  readonly queries: ReadonlyMap<CubeSelection, PlannedQuery>
   /** Answers of introspection fields by response key. */
   readonly introspection: Readonly<Record<string, unknown>>
   /** Most that the request can cost, in thousandths of a CU. */
@@ -85,17 +96,21 @@ const isShallowValue = (value: unknown, levels: number): boolean => {
   return Object.values(value).every((inner) => isShallowValue(inner, levels - 1))
 }
 
-/** The statements of a plan are made once before any of them runs: one that is too long is refused with nothing done. */
-const validateStatementSize = (
+/** Statements are made before any of them runs: one that is too long is refused with nothing done. */
+const planQuery = (
   selection: CubeSelection,
-  { maxSql }: QueryLimits,
+  { limits: { maxSql }, stored, templates }: PlannerContext,
   work: PlanningBudget,
-): void => {
-  const { sql, params = {}, shape } = compileQuery(selection, 0)
-  const { row } = createRecordTemplate(shape, JSON_FRAME)
-  work.spend(stepsOfText(sql.length + row.length) + Object.keys(params).length)
+): PlannedQuery => {
+  const statement = compileQuery(selection, undefined, stored)
+  const { shape } = statement
+  const template = templates.get(shape) ?? createRecordTemplate(shape, JSON_FRAME)
+  templates.set(shape, template)
+  const { sql, paramCount } = statement
+  work.spend(stepsOfText(sql.length + template.row.length) + paramCount)
   if (sql.length > maxSql)
     throw new PlanningTooExpensive(`A statement of the query has more than ${maxSql} characters`)
+  return { statement, template, prices: selectionPrices(selection) }
 }
 
 /** Work that can stop between two of its stages. */
@@ -103,9 +118,10 @@ type PlanningStages<T> = Generator<undefined, T>
 
 const planStages = function* (
   { query, variables = {}, operationName, kind = 'query' }: GraphqlRequest,
-  { catalogue, limits, documents }: PlannerContext,
+  planner: PlannerContext,
   work: PlanningBudget,
 ): PlanningStages<Plan> {
+  const { catalogue, limits, documents } = planner
   let parsed = documents.get(query)?.value
   if (!parsed) {
     const document = parseDocument(query, limits, work)
@@ -114,32 +130,38 @@ const planStages = function* (
     documents.set(query, { value: parsed, steps: work.done() })
     yield
   }
-  const { fragments } = parsed
+  const { fragments, fixed } = parsed
   const operation = selectOperation(parsed, operationName, kind)
   const values = coerceVariables(operation, variables, { limits, work })
   const context = {
     fragments,
+    fixed,
     variables: values,
     catalogue,
     limits,
     work,
     rewrittenVariables: new Map(),
   }
+  const { keptSteps } = fixed
   const rewritten = normalizeOperation(operation, context)
+  if (fixed.keptSteps !== keptSteps) documents.set(query, { value: parsed, steps: fixed.keptSteps })
   yield
-  const members = selectCubes(rewritten, catalogue, limits, work)
+  const members = selectCubes(rewritten, catalogue, context)
   if (kind === 'subscription') validateSubscription(members, operation)
   const cubes = cubeMembers(members)
   validateAnswerSize(cubes, limits)
   const selections = cubes.map(({ selection }) => selection)
   yield
-  for (const selection of selections) validateStatementSize(selection, limits, work)
+  const queries = new Map(
+    selections.map((selection) => [selection, planQuery(selection, planner, work)]),
+  )
   yield
   const nodes = members.flatMap((member) => (member.kind === 'introspection' ? [member.node] : []))
-  const prices = selections.flatMap(selectionPrices)
+  const prices = [...queries.values()].flatMap((query) => query.prices)
   return {
     members,
     selections,
+    queries,
     introspection: nodes.length > 0 ? introspect(catalogue.schema, nodes, limits, work) : {},
     worstMilliUnits: prices.reduce((sum, { hundredths }) => sum + hundredths * 10, 0),
   }
@@ -149,6 +171,8 @@ interface PlannerContext {
   readonly catalogue: CubeSchema
   readonly limits: QueryLimits
   readonly documents: LRUCache<string, CacheEntry<ParsedDocument>>
+  readonly stored: StoredRecords
+  readonly templates: WeakMap<RecordLayout, RecordTemplate>
 }
 
 /**
@@ -179,7 +203,13 @@ const measure = <T>(run: () => T, took: (ms: number) => void): T => {
 
 /** Makes the planner of a schema. */
 export const createPlanner = (catalogue: CubeSchema, limits: QueryLimits): Planner => {
-  const context: PlannerContext = { catalogue, limits, documents: createCache() }
+  const context: PlannerContext = {
+    catalogue,
+    limits,
+    documents: createCache(),
+    stored: new WeakMap(),
+    templates: new WeakMap(),
+  }
   const plans = createCache<Plan>()
   const staged = function* (request: GraphqlRequest, work: PlanningBudget): PlanningStages<Plan> {
     const { query, variables = {}, operationName = '', kind = 'query' } = request

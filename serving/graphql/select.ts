@@ -1,5 +1,4 @@
 import {
-  type ArgumentNode,
   type FieldNode,
   GraphQLError,
   type GraphQLField,
@@ -14,6 +13,7 @@ import { isLeaf, isLeafOrTree, type Leaf, type Tree } from '../../schemas/cubes/
 import { type CoercedInput, mentionsPath, parseCondition, selectorCondition } from './conditions.ts'
 import { type CubeIndex, leafAt } from './cube-paths.ts'
 import { parseExpression } from './expression.ts'
+import type { FixedParts, ReadRecord } from './fixed-parts.ts'
 import type { QueryLimits } from './limits.ts'
 import { FLAT_ROOT_PREFIX, isSkipped, LEAF_FORM_ALIAS } from './normalize.ts'
 import { canonicalOperator } from './operators.ts'
@@ -75,17 +75,14 @@ const fieldDefinition = (
 interface SelectContext {
   readonly limits: QueryLimits
   readonly work: PlanningBudget
-  readonly coerced: CoercedArguments
+  readonly fixed: Pick<FixedParts, 'records' | 'coerced'>
   readonly indexOf: CubeSchema['indexOf']
 }
-
-/** Values of arguments by the list that fragments share. */
-type CoercedArguments = WeakMap<readonly ArgumentNode[], CoercedInput>
 
 const coerceArguments = (
   definition: GraphQLField<unknown, unknown>,
   node: FieldNode,
-  coerced: CoercedArguments,
+  { coerced }: Pick<FixedParts, 'coerced'>,
 ): CoercedInput => {
   const known = node.arguments && coerced.get(node.arguments)
   if (known) return known
@@ -200,7 +197,7 @@ const parseFields = (
     const key = responseKey(inner)
     if (name === '__typename') return { kind: 'typename', key, name: type.name }
     const definition = fieldDefinition(type, inner)
-    const args = coerceArguments(definition, inner, record.coerced)
+    const args = coerceArguments(definition, inner, record.fixed)
     const target = tree[name]
     if (!target && name.startsWith(JOIN_PREFIX)) return parseJoin(inner, definition, record)
     if (!target) return parseMetric(inner, args, record)
@@ -292,6 +289,30 @@ interface GroupArguments {
   readonly aggregates: CubeSelection['aggregates']
 }
 
+/** The fields of a record; those of a selection set that is the same in every request are read once. */
+const readRecord = (
+  node: FieldNode,
+  type: GraphQLObjectType,
+  record: RecordContext,
+): Omit<ReadRecord, 'steps'> => {
+  const { cube, cubes, work, fixed } = record
+  const selections = node.selectionSet?.selections as readonly FieldNode[] | undefined
+  const known = selections && fixed.records.get(selections)
+  if (known?.cube === cube && known.cubes === cubes) {
+    work.spend(known.steps, node)
+    return known
+  }
+  const before = work.done()
+  const fields = applySharedInterval(parseFields(node, type, cube.dimensions, '', record), record)
+  rejectGroupedJoins(fields, node)
+  const values = valueFields(fields)
+  const named = fieldsByName(values)
+  work.spend(validateReferences(values, named, node), node)
+  const read = { cube, cubes, fields, values, named }
+  if (selections) fixed.records.set(selections, { ...read, steps: work.done() - before })
+  return read
+}
+
 const parseCubeSelection = (
   node: FieldNode,
   type: GraphQLObjectType,
@@ -300,22 +321,16 @@ const parseCubeSelection = (
   bounds: SelectContext,
 ): CubeSelection => {
   const definition = fieldDefinition(type, node)
-  const args = coerceArguments(definition, node, bounds.coerced)
+  const args = coerceArguments(definition, node, bounds.fixed)
   const record = { ...bounds, ...bounds.indexOf(cube), cube, cubes, isJoined: false }
   const recordType = getNamedType(definition.type) as GraphQLObjectType
-  const fields = applySharedInterval(
-    parseFields(node, recordType, cube.dimensions, '', record),
-    record,
-  )
-  rejectGroupedJoins(fields, node)
-  const values = valueFields(fields)
-  const named = fieldsByName(values)
-  bounds.work.spend(validateReferences(values, named, node), node)
+  const { fields, values, named } = readRecord(node, recordType, record)
   const limitBy = parseLimitBy(args.limitBy as CoercedInput | undefined, record.paths, node)
   return {
     cube,
     ...group,
     fields,
+    values,
     where: atNode(node, () => buildWhere(record, args)),
     order: parseOrderBy(node, record, named, cube),
     limit: parseLimit(args.limit as CoercedInput | undefined, cube, node),
@@ -330,7 +345,7 @@ const parseGroup = (
   bounds: SelectContext,
 ): readonly GroupMember[] => {
   const definition = fieldDefinition(type, node)
-  const args = coerceArguments(definition, node, bounds.coerced)
+  const args = coerceArguments(definition, node, bounds.fixed)
   const groupType = getNamedType(definition.type) as GraphQLObjectType
   const network = typeof args.network === 'string' ? args.network : undefined
   const cubes = catalogue.inGroup[node.name.value as CubeGroup]
@@ -356,11 +371,9 @@ const parseGroup = (
 export const selectCubes = (
   operation: OperationDefinitionNode,
   catalogue: CubeSchema,
-  limits: QueryLimits,
-  work: PlanningBudget,
+  { limits, work, fixed }: Pick<SelectContext, 'limits' | 'work' | 'fixed'>,
 ): readonly RootMember[] => {
   const root = rootOf(catalogue, operation)
-  const coerced: CoercedArguments = new WeakMap()
   const nodes = operation.selectionSet.selections.filter(
     (node): node is FieldNode => node.kind === Kind.FIELD && !isSkipped(node),
   )
@@ -369,7 +382,7 @@ export const selectCubes = (
     if (node.name.value === '__typename') return [{ kind: 'typename', key, name: root.name }]
     if (node.name.value.startsWith('__')) return [{ kind: 'introspection', key, node }]
     const { indexOf } = catalogue
-    const inner = parseGroup(node, root, catalogue, { limits, work, coerced, indexOf })
+    const inner = parseGroup(node, root, catalogue, { limits, work, fixed, indexOf })
     if (!key.startsWith(FLAT_ROOT_PREFIX)) return [{ kind: 'group', key, members: inner }]
     return inner.map((member) => ({ kind: 'flat', key: member.key, member }))
   })

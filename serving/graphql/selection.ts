@@ -120,6 +120,8 @@ export interface CubeSelection {
   readonly cube: Cube
   readonly chains: readonly string[]
   readonly fields: readonly Field[]
+  /** The value fields among them, groups opened: see `valueFields`. */
+  readonly values: readonly ValueField[]
   readonly where: Condition
   readonly order: readonly OrderKey[]
   readonly limit: { readonly count: number; readonly offset: number }

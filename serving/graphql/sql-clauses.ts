@@ -3,12 +3,7 @@ import { chainRow } from '../../schemas/chains.ts'
 import type { Leaf } from '../../schemas/cubes/types.ts'
 import { type BlockScope, scopeCondition } from './block-scope.ts'
 import { compileCondition } from './compile-condition.ts'
-import {
-  createQueryParameters,
-  type QueryParameters,
-  TIME_PARAMETER_TYPE,
-} from './query-parameters.ts'
-import { formatBoundTime } from './scalars.ts'
+import { createQueryParameters, type QueryParameters } from './query-parameters.ts'
 import type { CubeSelection } from './selection.ts'
 
 /** What the parts of one statement share. */
@@ -16,8 +11,6 @@ export interface StatementContext {
   readonly selection: CubeSelection
   readonly binder: QueryParameters
   readonly hex: boolean
-  /** When the statement runs. */
-  readonly nowMs: number
   readonly lookups: Set<string>
   /** Present: only what these blocks brought. */
   readonly scope?: BlockScope | undefined
@@ -28,7 +21,6 @@ export interface StatementContext {
 /** An empty statement for a selection; a part of another one shares its parameters. */
 export const createStatement = (
   selection: CubeSelection,
-  nowMs: number,
   binder = createQueryParameters(),
   scope?: BlockScope,
 ): StatementContext => {
@@ -37,7 +29,6 @@ export const createStatement = (
     selection,
     binder,
     hex: selection.chains.every((chain) => chainRow(chain)?.vm === 'evm'),
-    nowMs,
     lookups,
     scope,
     use: (leaf) => {
@@ -96,12 +87,12 @@ export const fromClause = ({ selection, lookups, scope }: StatementContext): str
 
 /** WHERE of a selection, the window of its dataset included. */
 export const whereClause = (statement: StatementContext): string => {
-  const { selection, binder, nowMs, scope } = statement
+  const { selection, binder, scope } = statement
   const { cube, dataset } = selection
   const wanted = compileCondition(selection.where, statement)
   const filter = scope ? `(${wanted}) AND ${scopeCondition(selection, scope, binder)}` : wanted
   if (dataset === 'combined' || cube.timeless) return filter
-  const edge = binder.bind(formatBoundTime(nowMs - DAY_MS), TIME_PARAMETER_TYPE)
+  const edge = binder.bindMoment((nowMs) => nowMs - DAY_MS)
   return `(${filter}) AND ${cube.time} ${dataset === 'realtime' ? '>' : '<='} ${edge}`
 }
 

@@ -5,6 +5,7 @@ import {
   type GraphQLField,
   GraphQLInputObjectType,
   type GraphQLInputType,
+  GraphQLNonNull,
   type GraphQLObjectType,
   getNamedType,
   isEnumType,
@@ -92,7 +93,8 @@ export const validateArguments = (
     }
   }
   for (const argument of definition.args) {
-    if (names.has(argument.name) || !isRequiredArgument(argument)) continue
+    if (!(argument.type instanceof GraphQLNonNull) || !isRequiredArgument(argument)) continue
+    if (names.has(argument.name)) continue
     const message = `Field '${definition.name}' needs the argument '${argument.name}' of type '${argument.type}'`
     addError(into, new GraphQLError(message, { nodes: node }))
   }
@@ -160,8 +162,11 @@ const validateObject = (
       addError(into, new GraphQLError(message, { nodes: field }))
     }
   }
-  for (const field of Object.values(known)) {
-    if (names.has(field.name) || !isRequiredInputField(field)) continue
+  for (const name in known) {
+    const field = known[name]
+    // Before the rule of graphql-js: of many fields hardly one is of such a type.
+    if (!(field?.type instanceof GraphQLNonNull) || !isRequiredInputField(field)) continue
+    if (names.has(field.name)) continue
     const message = `'${type.name}' needs the field '${field.name}' of type '${field.type}'`
     addError(into, new GraphQLError(message, { nodes: node }))
   }

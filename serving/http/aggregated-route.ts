@@ -3,9 +3,10 @@ import { Fault } from '../../core/errors.ts'
 import type { SwapRouteInput } from '../../schemas/api/swap.ts'
 import type { AggregatedQuote } from '../dex/aggregators/aggregated-quote.ts'
 import type { Jupiter } from '../dex/aggregators/jupiter.ts'
+import { requireJupiterTrial } from '../dex/aggregators/jupiter-trial.ts'
 import type { Kyberswap } from '../dex/aggregators/kyberswap.ts'
 import type { Aggregators } from '../dex/aggregators/open-aggregators.ts'
-import { requireRouterTrial } from '../dex/aggregators/router-trial.ts'
+import { isTriedRouterCall } from '../dex/aggregators/router-trial.ts'
 import type { ChainMarket } from '../dex/chain-market.ts'
 import type { EvmAccountReader } from '../dex/evm-account.ts'
 import { approveData } from '../dex/evm-calls.ts'
@@ -53,7 +54,7 @@ export const aggregatedInfo = async (
   }
 }
 
-/** The transaction of Jupiter's route, run at a node. Throws as `Jupiter.swap`, `SolanaReader.run`, and NOT_IMPLEMENTED for another recipient. */
+/** The transaction of Jupiter's route, read and run at a node. Throws as `Jupiter.swap`, `requireJupiterTrial`, and NOT_IMPLEMENTED for another recipient. */
 export const jupiterSwap = async (
   jupiter: Jupiter,
   reader: SolanaReader | undefined,
@@ -65,7 +66,7 @@ export const jupiterSwap = async (
   }
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   const swap = await jupiter.swap(order)
-  await reader.run(swap.transaction)
+  await requireJupiterTrial(reader, order, swap)
   return swap
 }
 
@@ -97,8 +98,9 @@ export const requireKyberswapTerms = (
 }
 
 /**
- * The unsigned transaction of KyberSwap's route, tried with its approval, and run where that is there. Throws as `Kyberswap.swap`,
- * `requireRouterTrial`, `unsignedCall`, INSUFFICIENT_BALANCE.
+ * The unsigned transaction of KyberSwap's route, tried with its approval, and run where that is there; `simulated` is false
+ * where the node cannot try it. Throws as `Kyberswap.swap`,
+ * `isTriedRouterCall`, `unsignedCall`, INSUFFICIENT_BALANCE.
  */
 export const kyberswapSwap = async (
   kyberswap: Kyberswap,
@@ -119,7 +121,7 @@ export const kyberswapSwap = async (
   const account = await reader.account(owner, sellsNativeToken ? null : tokenIn, router)
   requireBalance(account.balanceRaw, amountRaw)
   const call = { to: router, data, valueRaw }
-  await requireRouterTrial(reader, { ...order, ...request, ...quote, call })
+  const isTried = await isTriedRouterCall(reader, { ...order, ...request, ...quote, call })
   const isAllowed = sellsNativeToken || account.allowanceRaw >= amountRaw
   const built = await unsignedCall(reader, order, {
     ...call,
@@ -128,7 +130,8 @@ export const kyberswapSwap = async (
     defaultGas: defaultGas(gas),
   })
   const approval = { token: tokenIn, spender: router, data: approveData(router, amountRaw) }
-  return { quote, built: { ...built, approval: isAllowed ? null : approval } }
+  const simulated = isTried && built.simulated
+  return { quote, built: { ...built, simulated, approval: isAllowed ? null : approval } }
 }
 
 const defaultGas = (gas: bigint): bigint => {

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import { GasLimit, GasLimitQuestion } from '../../schemas/api/chain.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
-import { chainRow } from '../../schemas/chains.ts'
+import { chainRow, gasBoundsOf } from '../../schemas/chains.ts'
 import { estimateGasLimit } from '../dex/gas-limit.ts'
 import type { CallerNodes } from '../dex/node-turns.ts'
 import { parseChain, parseWalletAddress } from './chain-parameters.ts'
@@ -40,8 +40,9 @@ export const gasLimitRoutes =
         const pool = nodeReads.of(chain.id)
         if (pool === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
         takeSlot(principal, reply)
+        const { units } = gasBoundsOf(chain.id)
         const value = BigInt(body.value ?? '0x0')
-        const gas = await estimateGasLimit(pool, { from, to, data: body.data, value })
+        const gas = await estimateGasLimit(pool, { from, to, data: body.data, value }, units)
         return { gasLimit: `0x${gas.toString(16)}`, chain: chain.word }
       },
     )

@@ -199,8 +199,9 @@ export const withRetryAfter = async <Started>(
   try {
     return await start()
   } catch (error) {
-    if (error instanceof Fault && error.faultName === 'RATE_LIMIT') {
-      const waitSeconds = Number(error.details?.reset_at) - Math.floor(Date.now() / 1_000)
+    const resetAt = error instanceof Fault ? error.details?.reset_at : undefined
+    if (typeof resetAt === 'number') {
+      const waitSeconds = resetAt - Math.floor(Date.now() / 1_000)
       reply.header('Retry-After', Math.max(1, waitSeconds))
     }
     throw error

@@ -99,7 +99,7 @@ const namedPool = async (
   if (pool === null) {
     throw new Fault('DEX_ROUTE_BUILD_FAILED', undefined, {
       pool: address,
-      reason: 'the pool is empty, or its state is not known',
+      reason: 'the pool is empty, its state is not known, or not what its last swap paid',
     })
   }
   const isKnown = await hasPool(chain.id, address)
@@ -150,12 +150,12 @@ const quoteAsked = (
   { request, slippageBps }: Pick<SwapQuote, 'request' | 'slippageBps'>,
   isOffered: (pool: Pool) => boolean,
 ): SwapQuote => {
-  if (pool !== undefined) return quoteOverNamedPool(pool, request, slippageBps)
-  const pools = market.pools
-    .graph(startedMs)
+  const graph = market.pools.graph(startedMs)
+  if (pool !== undefined) return quoteOverNamedPool(pool, request, slippageBps, graph.failed)
+  const pools = graph
     .poolsOf(request.tokenIn, request.tokenOut)
     .filter((each) => (wanted?.has(each.protocol) ?? true) && isOffered(each))
-  return quoteOverPools(pools, request, slippageBps)
+  return quoteOverPools(pools, request, slippageBps, graph.failed)
 }
 
 const evmSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {

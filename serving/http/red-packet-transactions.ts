@@ -16,7 +16,7 @@ import {
   SendRedPacketInput,
   SendRedPacketResponse,
 } from '../../schemas/api/red-packet.ts'
-import { chainRow } from '../../schemas/chains.ts'
+import { chainRow, gasBoundsOf } from '../../schemas/chains.ts'
 import { createEvmAccountReader, type EvmAccountReader } from '../dex/evm-account.ts'
 import type { CallerNodes } from '../dex/node-turns.ts'
 import { parseAmount } from '../dex/swap-terms.ts'
@@ -88,7 +88,11 @@ const packetChainOf = (
   }
   const pool = nodeReads.of(chain.id)
   if (pool === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
-  return { chain, contract: { chainId, address }, reader: createEvmAccountReader(pool) }
+  return {
+    chain,
+    contract: { chainId, address },
+    reader: createEvmAccountReader(pool, gasBoundsOf(chain.id)),
+  }
 }
 
 const transactionBody = (built: SerializedTransaction) => ({
@@ -244,7 +248,7 @@ const claimPacket = async (
   const row = await claimablePacket(deps, packetChain, id)
   const packetId = row.packet_id
   const { rows } = await deps.warehouse.query<{ readonly total: string }>(
-    redPacketClaimOf(chain.id, packetId, claimer),
+    redPacketClaimOf(row, claimer),
   )
   if (Number(rows[0]?.total ?? 0) > 0) throw new Fault('RED_PACKET_ALREADY_CLAIMED')
   const { orgId } = requirePrincipal(request.principal)

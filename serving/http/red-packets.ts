@@ -16,6 +16,7 @@ import { type KeysetList, type KeysetRow, sliceQuery } from '../queries/keyset-l
 import {
   type RedPacketClaimListRow,
   type RedPacketListRow,
+  type RedPacketPlace,
   type RedPacketScope,
   redPacketClaimCount,
   redPacketClaimList,
@@ -24,10 +25,10 @@ import {
 } from '../queries/red-packets.ts'
 import { claimBody, packetBody, packetBodyV1 } from '../red-packets/packet-body.ts'
 import {
+  claimedPackets,
   packetChains,
   packetState,
   packetStates,
-  packetsOf,
   packetWallet,
   storedPacketId,
 } from '../red-packets/packet-reader.ts'
@@ -146,15 +147,21 @@ const createLists = (deps: RouteDeps, isNew: boolean) => ({
         return isNew ? bodies : bodies.map(packetBodyV1)
       },
     })) as never,
-  claims: async (name: string, scope: RedPacketScope, query: PageRequest): Promise<never> =>
+  /** `since`: the creation that claims are of; a cursor does not name it, so that it stays valid where the address is used again. */
+  claims: async (
+    name: string,
+    scope: RedPacketScope,
+    query: PageRequest,
+    since?: RedPacketPlace,
+  ): Promise<never> =>
     (await readList<RedPacketClaimListRow>(deps, {
       name,
       scope,
       query,
-      list: redPacketClaimList,
-      count: redPacketClaimCount,
+      list: (given) => redPacketClaimList({ ...given, since }),
+      count: (given) => redPacketClaimCount({ ...given, since }),
       bodies: async (rows) => {
-        const packetOf = await packetsOf(deps, rows)
+        const packetOf = await claimedPackets(deps, rows)
         return rows.map((row) => claimBody(row, packetOf(row)))
       },
     })) as never,
@@ -252,7 +259,7 @@ const claimListRoutes =
         const scope = { chains: everywhere, id: storedPacketId(params.id) }
         if (scope.chains.length === 0) throw new Fault('RED_PACKET_NOT_FOUND')
         const { row } = await packetState(deps, scope)
-        return claims('claims', { chains: [row.chain], id: row.packet_id }, query)
+        return claims('claims', { chains: [row.chain], id: row.packet_id }, query, row)
       },
     )
   }

@@ -8,6 +8,7 @@ import type { RateLimitState } from '../interfaces.ts'
 import { isFinished, type Job } from '../jobs/job.ts'
 import type { JobStore } from '../jobs/job-store.ts'
 import type { RequestedChain } from './chain-parameters.ts'
+import { createPlanningQueue } from './planning-queue.ts'
 
 /** What sending works with. */
 export interface SenderDeps {
@@ -35,8 +36,11 @@ export type TransactionSender = (
 
 /** Transactions that an organization may send in a second. */
 const SENDS_PER_SECOND = 5
-/** Texts of an organization that are read in a second, transactions or not: reading a long one takes some milliseconds. */
+/** Texts of an organization that are read in a second, transactions or not; a long one counts as one for each 8,192 characters that it begins. */
 const READS_PER_SECOND = 20
+const READ_CHARACTERS = 8_192
+/** A transaction of the EVM of the greatest length in hexadecimal: what is longer is refused by its length. */
+const MAX_READS = 16
 /** Transactions of an organization on one chain that are followed at the same time. */
 const MAX_UNFINISHED = 100
 
@@ -48,6 +52,7 @@ export const createTransactionSender = ({
   nowMs,
 }: SenderDeps): TransactionSender => {
   const [reads, sends] = [createRateLimiter(nowMs), createRateLimiter(nowMs)]
+  const turns = createPlanningQueue()
   const requireRate = (rate: RateLimitState, reply: FastifyReply): void => {
     if (rate.allowed) return
     reply.header('Retry-After', rate.retryAfterSeconds)
@@ -62,10 +67,13 @@ export const createTransactionSender = ({
       const reason = 'no protected endpoint of the chain is configured'
       throw new Fault('NOT_IMPLEMENTED', undefined, { reason })
     }
-    requireRate(reads.take(orgId, READS_PER_SECOND), reply)
-    const transaction = await kind.read(signedTx)
+    // Without a node nothing is read.
     const pool = nodes.of(chain.id)
     if (pool === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+    for (let count = readsOf(signedTx); count > 0; count -= 1)
+      requireRate(reads.take(orgId, READS_PER_SECOND), reply)
+    // Organizations in turn, and each one transaction at a time: what is refused costs no units, but as much of the thread.
+    const transaction = await turns(orgId, () => kind.read(signedTx))
     requireRate(sends.take(orgId, SENDS_PER_SECOND), reply)
     const { hash: signature } = transaction
     const jobId = sentJobId(signature)
@@ -91,6 +99,9 @@ export const createTransactionSender = ({
     return { signature, jobId }
   }
 }
+
+const readsOf = ({ length }: string): number =>
+  Math.min(MAX_READS, Math.max(1, Math.ceil(length / READ_CHARACTERS)))
 
 /** True where the job tells of a block. */
 const wasMined = ({ status, error }: Job): boolean => status === 'completed' || error === 'reverted'

@@ -15,8 +15,15 @@ import { readSvmTransaction, type SvmInstruction, type SvmTransaction } from './
 
 const COMPUTE_BUDGET_PROGRAM = 'ComputeBudget111111111111111111111111111111'
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
-/** Its instructions only check accounts; wallets add them. */
+/** Wallets add checks of accounts by this program. */
 const LIGHTHOUSE_PROGRAM = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95'
+/**
+ * Checks that wallets add, by their first bytes: of an account and of a token account, each for one assertion and for several. What others read
+ * changes by itself or by strangers (clock, mint, raw data), or they write. Source: Jac0xb/lighthouse, programs/lighthouse/src/instruction.rs.
+ */
+const LIGHTHOUSE_KINDS: readonly unknown[] = [5, 6, 9, 10]
+/** Kind, level of logs and one short assertion; wallets were seen to write 16 to 52 bytes. Source: x402-foundation/x402, pull request 3318. */
+const [MIN_CHECK_BYTES, MAX_CHECK_BYTES] = [5, 128]
 
 /** First bytes and lengths of instructions. Source: solana-sdk compute_budget.rs, spl-token instruction.rs. */
 const COMPUTE_LIMIT = { kind: 2, length: 5 } as const
@@ -92,6 +99,16 @@ export const sourceAccountOf = (payload: PresentedPayment['payload']): string | 
   return typeof transaction === 'string' ? undefined : transaction.instructions[2]?.accounts[0]
 }
 
+/** What a transaction that fits its offer costs the account that pays its fee, in lamports; 0 where it does not fit. */
+export const feeLamportsOf = (payload: PresentedPayment['payload']): bigint => {
+  const transaction = readSvmTransaction(payload.transaction)
+  if (typeof transaction === 'string') return 0n
+  const [limit, price] = transaction.instructions
+  const limitData = limit && dataOf(limit, COMPUTE_BUDGET_PROGRAM, COMPUTE_LIMIT)
+  const priceData = price && dataOf(price, COMPUTE_BUDGET_PROGRAM, COMPUTE_PRICE)
+  return limitData && priceData ? feeOf(limitData, priceData) : 0n
+}
+
 interface SignedTransfer {
   readonly transaction: SvmTransaction
   readonly owner: string
@@ -123,7 +140,7 @@ const readTransfer = ({ offer, payload }: PresentedPayment): SignedTransfer | Pa
   const problem =
     problemOfFrame(transaction, terms) ??
     problemOfTransfer(transaction, { row, amountRaw: offer.amountRaw, owner }) ??
-    problemOfRest(transaction.instructions.slice(3), terms)
+    problemOfRest(transaction, terms)
   if (problem !== undefined) return problem
   // Deriving the account costs the most: what is wrong elsewhere is found before.
   if (transaction.instructions[2]?.accounts[2] !== tokenAccountOf(offer.payTo, row))
@@ -166,14 +183,18 @@ const problemOfFee = (
   const priceData = price && dataOf(price, COMPUTE_BUDGET_PROGRAM, COMPUTE_PRICE)
   if (priceData === undefined)
     return 'invalid_exact_svm_payload_transaction_instructions_compute_price_instruction'
-  const units = BigInt(limitData.readUInt32LE(1))
-  const unitPrice = priceData.readBigUInt64LE(1)
-  if (unitPrice > MAX_UNIT_PRICE)
+  if (priceData.readBigUInt64LE(1) > MAX_UNIT_PRICE)
     return 'invalid_exact_svm_payload_transaction_instructions_compute_price_instruction_too_high'
-  const priorityLamports = (units * unitPrice + MICRO - 1n) / MICRO
-  return priorityLamports + BigInt(SIGNATURES) * SIGNATURE_LAMPORTS > BigInt(maxFeeLamports)
+  return feeOf(limitData, priceData) > BigInt(maxFeeLamports)
     ? 'invalid_exact_svm_payload_transaction_instructions_compute_limit_instruction_too_high'
     : undefined
+}
+
+/** Lamports of the signatures and the computation. */
+const feeOf = (limitData: Buffer, priceData: Buffer): bigint => {
+  const units = BigInt(limitData.readUInt32LE(1))
+  const priorityLamports = (units * priceData.readBigUInt64LE(1) + MICRO - 1n) / MICRO
+  return priorityLamports + BigInt(SIGNATURES) * SIGNATURE_LAMPORTS
 }
 
 const problemOfTransfer = (
@@ -199,13 +220,14 @@ const problemOfTransfer = (
   return authority === owner ? undefined : 'invalid_exact_svm_payload_signature_invalid'
 }
 
-/** Behind the transfer stand memos and checks of wallets, and nothing else. */
+/** Behind the transfer stand memos and checks of the payer's own accounts, and nothing else. */
 const problemOfRest = (
-  rest: readonly SvmInstruction[],
+  { instructions: [, , transfer, ...rest], signers: [owner] }: SvmTransaction,
   { memo }: SvmTerms,
 ): PaymentProblem | undefined => {
+  const own = [owner, transfer?.accounts[0]]
   const strange = rest.findIndex(
-    ({ program }) => program !== MEMO_PROGRAM && program !== LIGHTHOUSE_PROGRAM,
+    (each) => each.program !== MEMO_PROGRAM && !isWalletCheck(each, own),
   )
   if (strange >= 0) return UNKNOWN[strange]
   if (memo === undefined) return undefined
@@ -213,6 +235,22 @@ const problemOfRest = (
   if (only === undefined || more.length > 0) return 'invalid_exact_svm_payload_memo_count'
   return Buffer.from(memo).equals(only.data) ? undefined : 'invalid_exact_svm_payload_memo_mismatch'
 }
+
+/**
+ * A check that fails in the block after it held in the simulation costs the fee payer: so it reads accounts only whose change costs the
+ * payer a transaction as well.
+ */
+const isWalletCheck = (
+  { program, accounts: [account, ...others], data }: SvmInstruction,
+  own: readonly (string | undefined)[],
+): boolean =>
+  program === LIGHTHOUSE_PROGRAM &&
+  LIGHTHOUSE_KINDS.includes(data[0]) &&
+  data.length >= MIN_CHECK_BYTES &&
+  data.length <= MAX_CHECK_BYTES &&
+  account !== undefined &&
+  others.length === 0 &&
+  own.includes(account)
 
 const dataOf = (
   { program, data }: SvmInstruction,

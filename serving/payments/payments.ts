@@ -3,7 +3,7 @@ import { ulid } from 'ulid'
 import { Fault } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import type { PaymentNetworkName } from '../../schemas/payment-networks.ts'
+import { isSvmNetwork, type PaymentNetworkName } from '../../schemas/payment-networks.ts'
 import type { Payment } from '../../schemas/wire.ts'
 import { createSignatureLimit } from '../auth/signature-limit.ts'
 import type {
@@ -16,6 +16,8 @@ import type {
   WellFormedPayment,
 } from './contract.ts'
 import { identifyPayment, readExact, verifyExact } from './exact.ts'
+import { feeLamportsOf } from './exact-svm.ts'
+import { createFailedFees, type FailedFees } from './failed-fees.ts'
 import { createOpenAmounts } from './open-amounts.ts'
 import type { PaymentLog, PaymentRow } from './payment-log.ts'
 import { createPaymentPlaces, type PaymentPlace } from './payment-places.ts'
@@ -93,7 +95,7 @@ export interface Payments {
   /**
    * Verifies a payment and holds its nonce. Throws `Fault` SERVER_BUSY where too many are under way, CONCURRENCY_LIMIT where
    * too many of its payer are, or too many of its address are being verified, RATE_LIMIT where its address has shown too many wrong
-   * signatures, or it or the payer has made too many calls that were not paid, FORBIDDEN with reason `SEVERE_PAYER` where the
+   * signatures, or it or the payer has made too many calls that were not paid, what `FailedFees` throws for a new payment on Solana, FORBIDDEN with reason `SEVERE_PAYER` where the
    * payer is labelled as a severe risk, DATABASE_ERROR while the log cannot be followed; `Outage` while labels cannot be read.
    */
   start(call: PaidCall): Promise<StartedPayment>
@@ -107,9 +109,11 @@ export interface PaymentsDeps {
   /** Whether an address is labelled as a severe risk: it cannot pay. Throws `Outage` while labels cannot be read. */
   readonly hasSevereLabel: (address: string) => Promise<boolean>
   readonly paymentLog: Pick<PaymentLog, 'find' | 'bodyOf' | 'put' | 'drop' | 'isFresh'>
-  readonly metrics: Pick<Metrics, 'payments'>
+  readonly metrics: Pick<Metrics, 'payments' | 'paymentFailedFees'>
   readonly nowMs: () => number
   readonly log: Logger
+  /** Lamports that payments on Solana which fail in their blocks may cost in an hour. */
+  readonly failedFeesPerHour: number
 }
 
 /**
@@ -119,6 +123,7 @@ export interface PaymentsDeps {
 export const createPayments = (deps: PaymentsDeps): Payments => {
   const { paymentLog, nowMs, metrics } = deps
   const holds = createHolds(nowMs)
+  const failedFees = createFailedFees({ lamportsPerHour: deps.failedFeesPerHour, metrics, nowMs })
   const signatures = createSignatureLimit(WRONG_SIGNATURES_PER_SECOND)
   const refuse = (problem: string, payer?: string): StartedPayment => {
     metrics.payments.inc({ outcome: 'refused' })
@@ -170,15 +175,29 @@ export const createPayments = (deps: PaymentsDeps): Payments => {
         metrics.payments.inc({ outcome: 'replayed' })
         return { kind: 'paid', id, payer: payment.from, transaction: row.transaction, answer }
       }
+      const refusal = feeRefusal(failedFees, { paid, payment, row })
+      if (refusal !== undefined) throw refusal
       const facilitator = deps.facilitatorOf(paid.offer.network)
       const hold = holds.add(id, paid, payment)
       const given = { id, paid, payment, row, end: hold.end }
       const problem = await admit({ ...deps, facilitator }, given, hold)
       if (problem !== undefined) return refuse(problem, payment.from)
-      return { kind: 'open', payment: openPayment({ ...deps, facilitator }, given) }
+      return { kind: 'open', payment: openPayment({ ...deps, facilitator, failedFees }, given) }
     },
   }
 }
+
+/**
+ * Why a payment is not taken that may cost a fee: on Solana a transaction that fails in its block costs its payer nothing. One that was tried
+ * before is finished.
+ */
+const feeRefusal = (
+  failedFees: FailedFees,
+  { paid: { offer, address }, payment, row }: Pick<HeldPayment, 'paid' | 'payment' | 'row'>,
+): Fault | undefined =>
+  row === undefined && isSvmNetwork(offer.network)
+    ? failedFees.refusal({ payer: payment.from, address })
+    : undefined
 
 /** How a held payment ends. */
 interface HoldEnd {
@@ -296,8 +315,10 @@ interface HeldPayment {
   readonly end: (how: HoldEnd) => void
 }
 
+const FAILED_IN_BLOCK = 'invalid_exact_svm_transaction_failed' satisfies PaymentProblem
+
 const openPayment = (
-  deps: PaymentsDeps & { readonly facilitator: Facilitator },
+  deps: PaymentsDeps & { readonly facilitator: Facilitator; readonly failedFees: FailedFees },
   given: HeldPayment,
 ): OpenPayment => {
   const { log, metrics } = deps
@@ -314,11 +335,22 @@ const openPayment = (
     },
     settle: async (answer) => {
       if (state !== 'held') return { problem: 'invalid_transaction_state', payer }
+      // Others may have failed while the call ran.
+      if (feeRefusal(deps.failedFees, given) !== undefined) {
+        state = 'over'
+        given.end({ isFree: false, isUndecided: false })
+        metrics.payments.inc({ outcome: 'failed' })
+        return { problem: 'unexpected_settle_error', payer }
+      }
       state = 'settling'
       let end: HoldEnd = { isFree: false, isUndecided: true }
       try {
         const outcome = await settle(deps, given, answer)
         const isFailed = 'problem' in outcome
+        if (isFailed && outcome.problem === FAILED_IN_BLOCK) {
+          const { address } = given.paid
+          deps.failedFees.add({ payer, address }, feeLamportsOf(given.payment.payload))
+        }
         end = { isFree: !isFailed, isUndecided: isFailed && outcome.isPending === true }
         metrics.payments.inc({ outcome: isFailed ? 'failed' : 'settled' })
         return outcome

@@ -43,6 +43,7 @@ export interface PayPerCallDeps
     | 'x402SolanaFeeKey'
     | 'x402SolanaFeePayer'
     | 'x402SolanaMaxFee'
+    | 'x402SolanaFailedFees'
     | 'x402SolanaMemo'
     | 'x402SolanaRpcUrl'
     | 'x402MinAtomic'
@@ -81,6 +82,7 @@ export const startPayPerCall = async (
     metrics,
     nowMs,
     log,
+    failedFeesPerHour: config.x402SolanaFailedFees,
   })
   const finishing = startFinishingPurchases({
     ...deps,

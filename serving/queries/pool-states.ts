@@ -12,6 +12,8 @@ export interface PoolStateRow {
   readonly reserve_a: string | null
   readonly reserve_b: string | null
   readonly depth_usd: number | null
+  /** Units of `token_b` for one of `token_a`, that its last event left or paid. */
+  readonly price: number | null
   readonly sqrt_price_x96: string | null
   readonly range_liquidity: string | null
   readonly tick: number | null
@@ -45,7 +47,7 @@ export const poolStatesQuery = (
 ): Query => ({
   sql: `SELECT pool_address AS pool, token_a, token_b, toString(program_address) AS program, toString(protocol_family) AS family,
   decimals_a, decimals_b, toString(reserve_a) AS reserve_a, toString(reserve_b) AS reserve_b,
-  toFloat64(coalesce(p.liquidity_usd, p.depth_usd)) AS depth_usd, toString(sqrt_price_x96) AS sqrt_price_x96,
+  toFloat64(coalesce(p.liquidity_usd, p.depth_usd)) AS depth_usd, price_a_to_b AS price, toString(sqrt_price_x96) AS sqrt_price_x96,
   toString(range_liquidity) AS range_liquidity, tick, fee_pips, is_complete,
   toString(priced_reserve_a) AS priced_reserve_a, toString(priced_reserve_b) AS priced_reserve_b, priced_fees, fee_token, is_doubted,
   token_x, bin_step, active_bin, fee_terms, volatility, volatility_reference, bin_reference, toString(volatility_at) AS volatility_at,

@@ -50,6 +50,9 @@ export const createQueryQueue = (limits: QueryQueueLimits): QueryQueue => {
       waiter.enter()
     }
   }
+  /** A place is free for the organization: who waits beside it may run no more for now. */
+  const isFree = (org: OrgQueue): boolean =>
+    total.running < limits.running && org.running < limits.runningPerOrg && org.waiting.size === 0
   const wait = (org: OrgQueue, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       const leave = (): void => {
@@ -87,13 +90,18 @@ export const createQueryQueue = (limits: QueryQueueLimits): QueryQueue => {
       const org = orgs.get(orgId) ?? { running: 0, waiting: new Set() }
       if (org.waiting.size >= limits.waitingPerOrg) throw concurrencyLimit(limits)
       if (total.waiting >= limits.waiting) throw new Fault('SERVER_BUSY')
-      orgs.set(orgId, org)
-      const entered = wait(org, signal)
-      next()
-      try {
-        await entered
-      } finally {
-        if (org.running === 0 && org.waiting.size === 0) orgs.delete(orgId)
+      if (isFree(org)) {
+        orgs.delete(orgId)
+        orgs.set(orgId, org)
+        org.running += 1
+        total.running += 1
+      } else {
+        orgs.set(orgId, org)
+        try {
+          await wait(org, signal)
+        } finally {
+          if (org.running === 0 && org.waiting.size === 0) orgs.delete(orgId)
+        }
       }
       try {
         return await work()

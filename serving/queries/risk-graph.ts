@@ -152,6 +152,8 @@ export interface TransferRow {
   readonly decimals: number | null
   readonly usd: string | null
   readonly time_ms: number
+  readonly block_slot: number
+  readonly block_hash: string
   /** 1: it moved the asset that was asked for. */
   readonly is_asset: number
 }
@@ -170,10 +172,32 @@ export const transactionTransfersQuery = (
 ): Query => ({
   sql: `SELECT tx_hash, event_index, token_address, sender, receiver, toString(amount) AS amount, decimals,
   toString(amount_usd) AS usd, toFloat64(toUnixTimestamp64Milli(block_time)) AS time_ms,
+  toFloat64(block_slot) AS block_slot, block_hash,
   toUInt8(token_address = {asset:String} OR token_address IN {nativeTokens:Array(String)}
     OR token_address IN (SELECT token_address FROM ${chain}_tokens FINAL WHERE upper(symbol) = upper({asset:String}))) AS is_asset
 FROM ${chain}_transfers FINAL
 WHERE tx_hash = {tx:String} AND success = 1
 ORDER BY is_asset DESC, event_index LIMIT {rows:UInt32}`,
   params: { tx, asset, nativeTokens, rows: MAX_TX_TRANSFERS },
+})
+
+/**
+ * Whether a reorg took a transaction back: the last that is stored of its block, or of one of its transfers in that, is a retraction. Slot
+ * 0: the block is not known, transfers of any count. What has left the store by its age has no rows, and was not taken back.
+ */
+export const retractionQuery = (
+  chain: string,
+  {
+    tx,
+    slot,
+    blockHash,
+  }: { readonly tx: string; readonly slot: number; readonly blockHash: string },
+): Query => ({
+  sql: `SELECT toUInt8(
+  (SELECT argMax(_del, _ver) FROM ${chain}_blocks WHERE block_slot = {slot:UInt64} AND block_hash = {hash:String}) = 1
+  OR (SELECT max(last) FROM (
+    SELECT argMax(_del, _ver) AS last FROM ${chain}_transfers
+    WHERE tx_hash = {tx:String} AND ({slot:UInt64} = 0 OR block_slot = {slot:UInt64})
+    GROUP BY token_address, block_slot, tx_index, event_index)) = 1) AS retracted`,
+  params: { tx, slot, hash: blockHash },
 })

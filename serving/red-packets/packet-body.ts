@@ -1,11 +1,16 @@
 import type { RedPacket, RedPacketClaim, RedPacketStatus } from '../../schemas/api/red-packet.ts'
-import type { RedPacketClaimRow, RedPacketRow, RedPacketTotals } from '../queries/red-packets.ts'
+import type {
+  RedPacketClaimRow,
+  RedPacketPlace,
+  RedPacketRow,
+  RedPacketTotals,
+} from '../queries/red-packets.ts'
 
 /** A packet with what was paid out of it. */
 export interface RedPacketState {
   readonly row: RedPacketRow
   /** undefined: nothing yet. */
-  readonly totals: Omit<RedPacketTotals, 'chain' | 'packet_id'> | undefined
+  readonly totals: Omit<RedPacketTotals, 'chain' | 'packet_id' | keyof RedPacketPlace> | undefined
   /** Time of the chain's newest block, epoch ms: what the packet's contract goes by. */
   readonly chainTimeMs: number
 }

@@ -3,15 +3,15 @@ import { Fault } from '../../core/errors.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import { RED_PACKET_VMS } from '../../schemas/protocols.ts'
 import type { FreshnessReader } from '../interfaces.ts'
-import { sliceQuery } from '../queries/keyset-list.ts'
 import type { QueryReader } from '../queries/query-limiter.ts'
 import {
-  type RedPacketListRow,
+  type ClaimedPacketRow,
+  claimedRedPackets,
+  currentRedPacket,
+  type RedPacketPlace,
   type RedPacketRow,
   type RedPacketScope,
   type RedPacketTotals,
-  redPacketList,
-  redPacketsById,
   redPacketTotals,
 } from '../queries/red-packets.ts'
 import type { RedPacketState } from './packet-body.ts'
@@ -56,22 +56,27 @@ export const packetWallet = (
   return { address, chains: chains.filter((id) => chainRow(id)?.vm === vm) }
 }
 
-const keyOf = ({ chain, packet_id }: { readonly chain: string; readonly packet_id: string }) =>
-  `${chain}/${packet_id}`
+/** A creation of a packet, or a claim. */
+interface PlacedRow extends RedPacketPlace {
+  readonly chain: string
+  readonly packet_id: string
+}
 
-/** The packets that rows name, by chain and id. */
-export const packetsOf = async (
+const keyOf = ({ chain, packet_id, slot, event }: PlacedRow): string =>
+  `${chain}/${packet_id}/${slot}/${event}`
+
+/** The packets that claims are of. */
+export const claimedPackets = async (
   { warehouse }: RedPacketReaderDeps,
-  rows: readonly { readonly chain: string; readonly packet_id: string }[],
-): Promise<
-  (row: { readonly chain: string; readonly packet_id: string }) => RedPacketRow | undefined
-> => {
-  if (rows.length === 0) return () => undefined
-  const chains = [...new Set(rows.map(({ chain }) => chain))]
-  const ids = [...new Set(rows.map(({ packet_id }) => packet_id))]
-  const found = await warehouse.query<RedPacketRow>(redPacketsById(chains, ids))
-  const packets = new Map(found.rows.map((row) => [keyOf(row), row]))
-  return (row) => packets.get(keyOf(row))
+  claims: readonly PlacedRow[],
+): Promise<(claim: PlacedRow) => RedPacketRow | undefined> => {
+  if (claims.length === 0) return () => undefined
+  const chains = [...new Set(claims.map(({ chain }) => chain))]
+  const found = await warehouse.query<ClaimedPacketRow>(claimedRedPackets(chains, claims))
+  const packets = new Map(
+    found.rows.map((row) => [keyOf({ ...row, slot: row.claim_slot, event: row.claim_event }), row]),
+  )
+  return (claim) => packets.get(keyOf(claim))
 }
 
 /** States of packets in the order of their rows. */
@@ -81,9 +86,8 @@ export const packetStates = async (
 ): Promise<readonly RedPacketState[]> => {
   if (rows.length === 0) return []
   const chains = [...new Set(rows.map(({ chain }) => chain))]
-  const ids = rows.map(({ packet_id }) => packet_id)
   const [found, times] = await Promise.all([
-    warehouse.query<RedPacketTotals>(redPacketTotals(chains, ids)),
+    warehouse.query<RedPacketTotals>(redPacketTotals(chains, rows)),
     Promise.all(chains.map(async (chain) => [chain, await freshness.of(chain)] as const)),
   ])
   const totals = new Map(found.rows.map((row) => [keyOf(row), row]))
@@ -95,16 +99,13 @@ export const packetStates = async (
   }))
 }
 
-/** One packet by its address, id or share id. Throws `Fault` RED_PACKET_NOT_FOUND. */
+/** One packet by its address, id or share id; of an address that was used again the newest. Throws `Fault` RED_PACKET_NOT_FOUND. */
 export const packetState = async (
   deps: RedPacketReaderDeps,
   scope: RedPacketScope & { readonly id: string },
 ): Promise<RedPacketState> => {
   if (scope.chains.length === 0) throw new Fault('RED_PACKET_NOT_FOUND')
-  const slice = { direction: 'next', after: undefined, rows: 1 } as const
-  // The oldest: a share id is short enough to be made again, and the first packet keeps it.
-  const list = { ...redPacketList(scope), descending: false }
-  const { rows } = await deps.warehouse.query<RedPacketListRow>(sliceQuery(list, slice))
+  const { rows } = await deps.warehouse.query<RedPacketRow>(currentRedPacket(scope))
   const [state] = await packetStates(deps, rows)
   if (state === undefined) throw new Fault('RED_PACKET_NOT_FOUND')
   return state

@@ -10,6 +10,7 @@ import { MAX_ASSESSMENTS_PER_ORG } from '../../schemas/risk.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
+import { dueForChains } from './address-chains.ts'
 import {
   type AssessmentRequest,
   type AssessmentRow,
@@ -17,6 +18,7 @@ import {
   assessmentId,
 } from './assessment.ts'
 import { createDueRecords, type DueAges } from './due-records.ts'
+import { createWithdrawalTargets, type WithdrawalTarget } from './look-alikes.ts'
 
 const TOPIC = globalTopic('riskAssessments')
 /** A result has up to 150 kB: of one organization all would be more than a gigabyte. */
@@ -27,7 +29,8 @@ export interface AssessmentStore {
   get(orgId: string, id: string): AssessmentRow | undefined
   /** The record with its result, which may be read back from the topic. Throws `Outage`. */
   read(orgId: string, id: string): Promise<RiskAssessment | undefined>
-  ofOrg(orgId: string): readonly AssessmentRow[]
+  /** As of `WithdrawalTargets`. */
+  lookAlikesOf(record: AssessmentRow, target: WithdrawalTarget): readonly string[]
   /**
    * The next record to be screened: those that were never screened first, organizations in turn. It is not taken again before it is
    * changed or given back.
@@ -49,6 +52,8 @@ export interface AssessmentStoreDeps {
   readonly bus: Bus
   readonly codec: Codec
   readonly nowMs: () => number
+  /** Enabled chains, by internal id: addresses that were not screened on one of them are due. */
+  readonly chains: readonly string[]
   readonly log: Logger
   readonly signer: RecordSigner
   readonly metrics: Pick<Metrics, 'controlRecordsRefused'>
@@ -122,11 +127,29 @@ const createRows = () => {
 
 const keyOf = ({ org_id, id }: AssessmentRow): string => `${org_id}/${id}`
 
+const newAssessment = (
+  orgId: string,
+  request: AssessmentRequest,
+  atMs: number,
+): RiskAssessment => ({
+  id: assessmentId(orgId, request),
+  org_id: orgId,
+  kind: request.kind,
+  status: 'PENDING',
+  request: JSON.stringify(request),
+  result: null,
+  labels_version: 0,
+  created_at: atMs,
+  updated_at: atMs,
+  next_at: atMs,
+})
+
 /** Opens the store; returns when the topic has been read to its end. The topic must exist. */
 export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<AssessmentStore> => {
-  const { codec, nowMs, log, maxPerOrg = MAX_ASSESSMENTS_PER_ORG } = deps
+  const { codec, nowMs, log, chains, maxPerOrg = MAX_ASSESSMENTS_PER_ORG } = deps
   const rows = createRows()
   const due = createDueRecords()
+  const targets = createWithdrawalTargets()
   const results = createResults(deps, rows.get)
   const control = await openControlLog({
     ...deps,
@@ -138,13 +161,15 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
         rows.delete(orgId, id)
         results.keep(key, null)
         due.remove(orgId, id)
+        targets.remove(orgId, id)
         return
       }
       try {
         const { result, ...row } = codec.decode('control.RiskAssessment', value)
         rows.set({ row, offset, hasResult: result !== null })
         results.keep(keyOf(row), result)
-        due.set(row)
+        due.set(dueForChains(row, chains))
+        targets.set(row)
       } catch (error) {
         if (!(error instanceof InvalidInput)) throw error
         log.error({ err: error, key, offset }, 'invalid risk assessment record')
@@ -160,7 +185,7 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
   return {
     get: (orgId, id) => rows.get(orgId, id)?.row,
     read: results.withResult,
-    ofOrg: (orgId) => [...rows.ofOrg(orgId).values()].map(({ row }) => row),
+    lookAlikesOf: targets.lookAlikesOf,
     takeDue: due.take,
     giveBack: due.giveBack,
     dueAges: due.ages,
@@ -169,18 +194,7 @@ export const openAssessmentStore = async (deps: AssessmentStoreDeps): Promise<As
       const at = nowMs()
       const known = await results.withResult(orgId, id)
       if (known !== undefined && afterRepeat(known, request, at) === known) return known
-      const made: RiskAssessment = {
-        id,
-        org_id: orgId,
-        kind: request.kind,
-        status: 'PENDING',
-        request: JSON.stringify(request),
-        result: null,
-        labels_version: 0,
-        created_at: at,
-        updated_at: at,
-        next_at: at,
-      }
+      const made = newAssessment(orgId, request, at)
       await control.update(async () => {
         const held = await results.withResult(orgId, id)
         if (held !== undefined) {

@@ -12,7 +12,12 @@ export type AssessmentStatus = 'PENDING' | 'COMPLETE' | 'FAILED'
 
 /** What was asked, as it is stored. `network` is the caller's word in the contract's writing, `chain` its internal id. */
 export type AssessmentRequest =
-  | { readonly kind: 'address'; readonly address: string; readonly chains: readonly string[] }
+  | {
+      readonly kind: 'address'
+      readonly address: string
+      /** Chains that it was screened on; before that those that were enabled when it was registered. */
+      readonly chains: readonly string[]
+    }
   | {
       readonly kind: 'transfer'
       readonly network: string
@@ -54,6 +59,9 @@ export interface FoundTransfer {
   readonly assetAmount: string | null
   readonly usdAmount: string | null
   readonly timeMs: number
+  /** Its block, which tells whether a reorg took it back. Absent in results of older builds. */
+  readonly blockSlot?: number
+  readonly blockHash?: string
 }
 
 /** A finding beside exposures that makes an address High at least: it imitates another one, or is new and met a mixer. */
@@ -139,6 +147,8 @@ export type Screening =
       readonly result: AssessmentResult
       /** When it is worth screening again, as money up to the record's moment is not summed yet; epoch ms. Absent: it is. */
       readonly againAtMs?: number
+      /** Chains that an address was screened on. Absent: another kind of record. */
+      readonly chains?: readonly string[]
     }
   | { readonly outcome: 'not found'; readonly reason: MissingReason }
   /** An unexpected error, which may be over at the next try. */
@@ -169,6 +179,7 @@ const mismatchOf = (
 const REPEATABLE: readonly unknown[] = [
   ...['internal', 'tx_not_found'],
   ...['asset_mismatch', 'address_mismatch'],
+  'chain_not_supported',
 ]
 
 /**
@@ -204,16 +215,33 @@ const storedResult = ({ status, result }: RiskAssessment): Partial<AssessmentRes
   }
 }
 
+/** The transfer that a finished record was assessed for; undefined for another record, and where the result cannot be read. */
+export const storedTransfer = (record: RiskAssessment): FoundTransfer | undefined =>
+  storedResult(record).transfer ?? undefined
+
 /** Level of the stored result; undefined before there is one, and where it cannot be read. */
 const storedLevel = (record: RiskAssessment): RiskLevel | undefined => {
   const { level } = storedResult(record)
   return RISK_LEVELS.find((each) => each === level)
 }
 
+/** Whether the one transfer that a record was assessed for is there no more. */
+const isTransferGone = (screening: Exclude<Screening, { readonly outcome: 'done' }>): boolean =>
+  screening.outcome === 'not found' ||
+  (screening.outcome === 'failed' && screening.reason === 'ambiguous_reference')
+
+/** The request with the chains that its address was screened on. */
+const screenedRequest = (
+  { request }: RiskAssessment,
+  chains: readonly string[] | undefined,
+): string => (chains === undefined ? request : JSON.stringify({ ...JSON.parse(request), chains }))
+
 /**
  * The record after a screening that began with labels of version `labelsVersion`: finished, failed, or waiting for its transaction
  * or for the end of an unexpected error, for up to half an hour since it was asked for, errors with pauses that grow; for two minutes
- * since the transaction was first found without the transfer. A result that lacks money which is not summed yet is due when that is. A finished record that cannot be screened any more keeps its result, and is due again after its period.
+ * since the transaction was first found without the transfer. A result that lacks money which is not summed yet is due when that is. A
+ * finished record whose screening fails keeps its result, and is due again after its period; one whose transfer is there no more, as a
+ * reorg took it back, waits for it like a new one.
  */
 export const afterScreening = (
   record: RiskAssessment,
@@ -229,29 +257,31 @@ export const afterScreening = (
     return {
       ...changed,
       status: 'COMPLETE',
+      request: screenedRequest(record, screening.chains),
       result: JSON.stringify(kept),
       labels_version: result.labelsVersion,
       next_at: Math.min(nowMs + RESCREEN_MS[result.level], screening.againAtMs ?? Infinity),
     }
   }
-  // What was found once stays: its transaction may have left the store since.
   const level = storedLevel(record)
-  if (level !== undefined) {
+  if (level !== undefined && !isTransferGone(screening)) {
     const pauseMs = screening.outcome === 'error' ? RETRY_FINISHED_MS : RESCREEN_MS[level]
     return { ...changed, labels_version: labelsVersion, next_at: nowMs + pauseMs }
   }
-  // Since the registration or its repeat: what is pending is not changed otherwise.
-  const waitedMs = nowMs - record.updated_at
-  const mismatch = mismatchOf(record, screening, nowMs)
+  const waiting: RiskAssessment =
+    level === undefined ? record : { ...changed, status: 'PENDING', result: null }
+  // Since the registration, its repeat or the loss of the transfer: what is pending is not changed otherwise.
+  const waitedMs = nowMs - waiting.updated_at
+  const mismatch = mismatchOf(waiting, screening, nowMs)
   const isOver =
     screening.outcome === 'failed' ||
-    record.status !== 'PENDING' ||
+    waiting.status !== 'PENDING' ||
     waitedMs >= MAX_WAIT_MS ||
     (mismatch !== undefined && nowMs - mismatch.mismatchSinceMs >= MISMATCH_WAIT_MS)
   if (!isOver) {
     const pauseMs = screening.outcome === 'error' ? Math.max(RECHECK_MS, waitedMs) : RECHECK_MS
-    const result = mismatch ? JSON.stringify(mismatch) : record.result
-    return { ...record, result, next_at: nowMs + pauseMs }
+    const result = mismatch ? JSON.stringify(mismatch) : waiting.result
+    return { ...waiting, result, next_at: nowMs + pauseMs }
   }
   const reason = failureOf(screening)
   return { ...changed, status: 'FAILED', result: JSON.stringify({ reason }), next_at: 0 }

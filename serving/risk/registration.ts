@@ -2,6 +2,7 @@ import { storedAddress } from '../../core/addresses.ts'
 import { Fault } from '../../core/errors.ts'
 import type { RegisterKytWithdrawal } from '../../schemas/api/risk.ts'
 import { CHAIN_ID_BY_NAME, CHAINS, chainRow } from '../../schemas/chains.ts'
+import { chainsOfAddress } from './address-chains.ts'
 import type { AssessmentRequest } from './assessment.ts'
 
 const invalid = (parameter: string, message: string): Fault =>
@@ -36,7 +37,7 @@ export const addressRequest = (
   address: string,
   chains: readonly string[],
 ): AssessmentRequest & { readonly kind: 'address' } => {
-  const fitting = chains.filter((chain) => storedAddress(chain, address) !== undefined)
+  const fitting = chainsOfAddress(address, chains)
   const [first] = fitting
   if (first === undefined) throw new Fault('INVALID_ADDRESS')
   return { kind: 'address', address: addressOn(first, address), chains: fitting }

@@ -8,9 +8,11 @@ import { SEARCH_BOUNDS, type SearchBounds } from '../../schemas/risk.ts'
 import {
   edgesEndQuery,
   labelsVersionQuery,
+  retractionQuery,
   type TransferRow,
   transactionTransfersQuery,
 } from '../queries/risk-graph.ts'
+import { chainsOfAddress } from './address-chains.ts'
 import type {
   AssessmentRequest,
   FoundTransfer,
@@ -28,6 +30,8 @@ import { readAssetPrice } from './withdrawal-value.ts'
 export interface ScreenDeps {
   readonly warehouse: Pick<Warehouse, 'query'>
   readonly nowMs: () => number
+  /** Enabled chains, by internal id: an address is screened on those that have such addresses. */
+  readonly chains: readonly string[]
   readonly bounds?: SearchBounds
   /** Configured rows of chains, by internal id: what else wraps their native tokens. */
   readonly chainExtra?: Readonly<Record<string, ChainExtra>>
@@ -169,6 +173,8 @@ const foundTransfer = (row: TransferRow): FoundTransfer => ({
   assetAmount: row.decimals === null ? null : formatUnits(BigInt(row.amount), row.decimals),
   usdAmount: row.usd,
   timeMs: row.time_ms,
+  blockSlot: row.block_slot,
+  blockHash: row.block_hash,
 })
 
 /** The transfers of a reference, or why there are none. */
@@ -195,12 +201,14 @@ const matchTransfers = (
   return fitting
 }
 
-/** The transfer that a reference names: `<tx>:<receiver>`, or the only one of a transaction. */
-const screenTransfer = async (
+type TransferRequest = AssessmentRequest & { readonly kind: 'transfer' }
+
+/** The transfer that a reference names: `<tx>:<receiver>`, or the only one of a transaction. Or why there is none. */
+const findTransfer = async (
   deps: ScreenDeps,
-  request: AssessmentRequest & { readonly kind: 'transfer' },
-): Promise<Screening> => {
-  const { chain, direction, transferReference } = request
+  request: TransferRequest,
+): Promise<FoundTransfer | Exclude<Screening, { readonly outcome: 'done' }>> => {
+  const { chain, transferReference } = request
   const [tx = '', output] = transferReference.split(':')
   const asset = storedAddress(chain, request.asset) ?? request.asset
   const named = output === undefined ? undefined : storedAddress(chain, output)
@@ -212,7 +220,38 @@ const screenTransfer = async (
   const [first] = fitting
   if (first === undefined || (fitting.length > 1 && named === undefined))
     return { outcome: 'failed', reason: 'ambiguous_reference' }
-  const transfer = foundTransfer(first)
+  return foundTransfer(first)
+}
+
+const isRetracted = async (
+  { warehouse }: ScreenDeps,
+  chain: string,
+  { tx, blockSlot: slot = 0, blockHash = '' }: FoundTransfer,
+): Promise<boolean> => {
+  const query = retractionQuery(chain, { tx, slot, blockHash })
+  const { rows } = await warehouse.query<{ readonly retracted: number }>(query)
+  return rows[0]?.retracted === 1
+}
+
+/** What is known of a record that is screened. */
+export interface ScreenedRecord {
+  /** When an address or a withdrawal was asked about, epoch ms; money that moved until then and is not summed yet makes the result partial. */
+  readonly askedMs?: number | undefined
+  /** The transfer that the record was assessed for before; undefined: it was not. */
+  readonly storedTransfer?: () => Promise<FoundTransfer | undefined>
+}
+
+/** A transfer that was assessed before is assessed again from its record where it has left the store; not where a reorg took it back. */
+const screenTransfer = async (
+  deps: ScreenDeps,
+  request: TransferRequest,
+  { storedTransfer }: ScreenedRecord,
+): Promise<Screening> => {
+  const { chain, direction } = request
+  const found = await findTransfer(deps, request)
+  const transfer = 'outcome' in found ? await storedTransfer?.() : found
+  if (transfer === undefined || (transfer !== found && (await isRetracted(deps, chain, transfer))))
+    return found as Exclude<typeof found, FoundTransfer>
   const usd = transfer.usdAmount === null ? null : Number(transfer.usdAmount)
   const target: ScreeningTarget = {
     subject: 'transfer',
@@ -226,18 +265,19 @@ const screenTransfer = async (
   return assess(deps, [target], { transfer, momentMs: transfer.timeMs })
 }
 
-/**
- * Screens what a record asks for. `lookAlikes`: addresses of the organization that the target imitates. `askedMs`: when an address or
- * a withdrawal was asked about, epoch ms; money that moved until then and is not summed yet makes the result partial.
- */
+/** Screens what a record asks for. `lookAlikes`: addresses of the organization that the target imitates. */
 export const screen = async (
   deps: ScreenDeps,
   request: AssessmentRequest,
   lookAlikes: readonly string[],
-  askedMs?: number,
+  record: ScreenedRecord = {},
 ): Promise<Screening> => {
-  if (request.kind === 'transfer') return screenTransfer(deps, request)
-  const chains = request.kind === 'address' ? request.chains : [request.chain]
+  if (request.kind === 'transfer') return screenTransfer(deps, request, record)
+  const { askedMs } = record
+  const isAddress = request.kind === 'address'
+  const chains = isAddress ? chainsOfAddress(request.address, deps.chains) : [request.chain]
+  // No chain is searched: nothing found would read as no risk.
+  if (chains.length === 0) return { outcome: 'failed', reason: 'chain_not_supported' }
   const parts = chains.map(
     (chain): ScreeningTarget => ({
       subject: 'address',
@@ -250,7 +290,8 @@ export const screen = async (
     }),
   )
   const screened = await assess(deps, parts, { lookAlikes, momentMs: askedMs })
-  if (request.kind !== 'withdrawal' || screened.outcome !== 'done') return screened
+  if (screened.outcome !== 'done') return screened
+  if (request.kind === 'address') return { ...screened, chains }
   const assetPriceUsd = await readAssetPrice(deps, request, askedMs ?? deps.nowMs())
   return { ...screened, result: { ...screened.result, assetPriceUsd } }
 }

@@ -5,14 +5,9 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { pause } from '../../core/retry.ts'
 import { countRejectedReads } from '../queries/limited-reads.ts'
-import {
-  type AssessmentRequest,
-  type AssessmentRow,
-  afterScreening,
-  type Screening,
-} from './assessment.ts'
+import { type AssessmentRow, afterScreening, type Screening, storedTransfer } from './assessment.ts'
 import type { AssessmentStore } from './assessment-store.ts'
-import { lookAlikesOf } from './look-alikes.ts'
+import { requestOf } from './look-alikes.ts'
 import { readLabelsVersion, type ScreenDeps, screen } from './screen.ts'
 
 /** Pause between two looks for what is due, and after an outage. */
@@ -27,41 +22,17 @@ export interface ScreenerDeps extends ScreenDeps {
   readonly log: Logger
 }
 
-/** What a record asks for; undefined where it cannot be read. */
-const requestOf = ({ request }: AssessmentRow): AssessmentRequest | undefined => {
-  try {
-    return JSON.parse(request)
-  } catch {
-    return undefined
-  }
-}
-
-/** What a withdrawal was asked with; nothing for another kind, and for a record that cannot be read. */
-const withdrawalOf = (record: AssessmentRow) => {
-  const asked = record.kind === 'withdrawal' ? requestOf(record) : undefined
-  return asked?.kind === 'withdrawal' ? [asked] : []
-}
-
-/** Earlier targets of the organization's withdrawals on the chain. */
-const earlierTargets = (
-  store: AssessmentStore,
-  record: AssessmentRow,
-  chain: string,
-): readonly string[] =>
-  store
-    .ofOrg(record.org_id)
-    .filter(({ created_at }) => created_at < record.created_at)
-    .flatMap(withdrawalOf)
-    .flatMap((request) => (request.chain === chain ? [request.address] : []))
-
 const screenRecord = async (deps: ScreenerDeps, record: AssessmentRow): Promise<Screening> => {
   const request = requestOf(record)
   if (request === undefined) return { outcome: 'failed', reason: 'internal' }
-  const lookAlikes =
-    request.kind === 'withdrawal'
-      ? lookAlikesOf(request.address, earlierTargets(deps.store, record, request.chain))
-      : []
-  return screen(deps, request, lookAlikes, record.created_at)
+  const lookAlikes = request.kind === 'withdrawal' ? deps.store.lookAlikesOf(record, request) : []
+  return screen(deps, request, lookAlikes, {
+    askedMs: record.created_at,
+    storedTransfer: async () => {
+      const known = await deps.store.read(record.org_id, record.id)
+      return known && storedTransfer(known)
+    },
+  })
 }
 
 const isPassing = (error: unknown): boolean =>

@@ -1,5 +1,5 @@
-import { ulid } from 'ulid'
 import type { Attempt, Delivery, Health, WebhookEndpoint } from '../../schemas/wire.ts'
+import { sortableId } from './crockford.ts'
 import type { EndpointCredentials } from './endpoint-credentials.ts'
 import type { WebhookRequestSpec } from './http-client.ts'
 import type { AttemptResult, RetryDecision } from './retry-policy.ts'
@@ -33,7 +33,7 @@ export const buildRequest = (
   headers['content-type'] = 'application/json'
   headers['user-agent'] = USER_AGENT
   if (user !== '') headers.authorization = `Basic ${Buffer.from(user).toString('base64')}`
-  Object.assign(headers, signatureHeaders({ id, body, secrets, nowMs, legacy, svix }))
+  signatureHeaders({ id, body, secrets, nowMs, legacy, svix }, headers)
   return { orgId: endpoint.org_id, url: endpoint.url, body, timeoutMs, headers }
 }
 
@@ -93,7 +93,7 @@ export const buildTerminalAttempt = (
 })
 
 /** Identifies a row and needs no secrecy: `Math.random` is enough. */
-const attemptId = (nowMs: number): string => `atmpt_${ulid(nowMs, Math.random)}`
+const attemptId = (nowMs: number): string => `atmpt_${sortableId(nowMs, Math.random)}`
 
 /** Operational event of an attempt; null = none is sent. */
 export const attemptEventType = ({ attempt }: Delivery, decision: RetryDecision): string | null => {

@@ -71,15 +71,20 @@ export const createConcurrencyLimiter = ({
       waiting.set(endpointId, [...(waiting.get(endpointId) ?? []), { isSlow, start }])
       admit()
     })
+  const runAdmitted: ConcurrencyLimiter['run'] = async (requester, work) => {
+    try {
+      return await work()
+    } finally {
+      release(requester)
+    }
+  }
   return {
-    run: async (requester, work) => {
-      if (waiting.size === 0 && isAdmitted(requester)) acquire(requester)
-      else await waitForSlot(requester)
-      try {
-        return await work()
-      } finally {
-        release(requester)
+    run: (requester, work) => {
+      if (waiting.size > 0 || !isAdmitted(requester)) {
+        return waitForSlot(requester).then(() => runAdmitted(requester, work))
       }
+      acquire(requester)
+      return runAdmitted(requester, work)
     },
   }
 }

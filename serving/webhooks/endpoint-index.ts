@@ -121,8 +121,11 @@ export const createEndpointIndex = (): EndpointIndex => {
     candidates: (channel, subjects) => {
       const entries = byChannel.get(channel)
       if (!entries) return []
+      const named = subjects.filter((subject) => entries.bySubject.has(subject))
+      // A copy: endpoints may change while the caller goes through them.
+      if (named.length === 0) return [...entries.whole.values()]
       const found = new Map(entries.whole)
-      for (const subject of subjects) {
+      for (const subject of named) {
         for (const [id, endpoint] of entries.bySubject.get(subject) ?? []) found.set(id, endpoint)
       }
       return found.values()

@@ -21,13 +21,15 @@ export type QueueAction =
   | { readonly kind: 'wait'; readonly untilMs: number }
   | { readonly kind: 'idle' }
 
+const IDLE: QueueAction = { kind: 'idle' }
+
 /** After a gateway error the endpoint's concurrency is halved for this long. */
 const REDUCED_RATE_MS = 300_000
 /** After a timeout the endpoint gets one message at a time for this long. */
 const SLOW_ENDPOINT_MS = 60_000
 
 /** Completed attempts whose record is not durable yet: at most this many are repeated after a crash. */
-const MAX_UNRECORDED = 256
+const MAX_UNRECORDED = 1_024
 
 interface HeapEntry {
   readonly delivery: QueuedDelivery
@@ -68,7 +70,7 @@ export class EndpointQueue {
     const first = this.#heap.peek()?.delivery
     const isFull =
       this.#inFlight >= this.#limit(nowMs, limits) || this.#unrecorded >= MAX_UNRECORDED
-    if (first === undefined || isFull) return { kind: 'idle' }
+    if (first === undefined || isFull) return IDLE
     if (first.dueAtMs > nowMs) return { kind: 'wait', untilMs: first.dueAtMs }
     const tokenAtMs = this.#takeToken(nowMs, limits.perSecond)
     if (tokenAtMs > nowMs) return { kind: 'wait', untilMs: tokenAtMs }

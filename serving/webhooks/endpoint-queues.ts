@@ -12,6 +12,8 @@ export interface QueueEntry {
   skipSweepUntilMs: number
   /** Oldest enabling of the endpoint that a queued message belongs to, epoch milliseconds; Infinity = none was queued. */
   oldestEnabledAtMs: number
+  /** Called when an attempt's record is durable: one function for all attempts of the endpoint. */
+  onRecorded: (() => void) | undefined
 }
 
 /** The part of a delivery that decides where and whether it is queued. */
@@ -69,6 +71,7 @@ export const createEndpointQueues = ({
       timer: undefined,
       skipSweepUntilMs: 0,
       oldestEnabledAtMs: Number.POSITIVE_INFINITY,
+      onRecorded: undefined,
     }
     entries.set(endpointId, entry)
     return entry
@@ -94,18 +97,18 @@ export const createEndpointQueues = ({
     }
     return undefined
   }
+  const drainAfter = (endpointId: string, entry: QueueEntry, sleepMs: number): void => {
+    entry.timer = setTimeout(() => drain(endpointId, entry), Math.min(sleepMs, MAX_TIMER_MS))
+  }
   const drain = (endpointId: string, entry: QueueEntry): void => {
-    clearTimeout(entry.timer)
-    const drainAfter = (sleepMs: number): void => {
-      const sleep = Math.min(sleepMs, MAX_TIMER_MS)
-      entry.timer = setTimeout(() => drain(endpointId, entry), sleep)
-    }
-    if (isStopping()) return
+    if (entry.timer !== undefined) clearTimeout(entry.timer)
+    entry.timer = undefined
+    if (entry.queue.size === 0 || isStopping()) return
     const limits = limitsOf(endpointId)
-    if (limits === null) drainAfter(PAUSED_POLL_MS)
+    if (limits === null) drainAfter(endpointId, entry, PAUSED_POLL_MS)
     else {
       const untilMs = startDue(endpointId, entry, limits)
-      if (untilMs !== undefined) drainAfter(untilMs - nowMs())
+      if (untilMs !== undefined) drainAfter(endpointId, entry, untilMs - nowMs())
     }
   }
   return {

@@ -111,14 +111,20 @@ export const webhookEvents = <Name extends WebhookTopic>(
           context.hasSubject(webhookChannel(context.chain, hasSubject), subjects),
       }) ?? []
     const channel = webhookChannel(context.chain, kind)
-    return drafts.map(({ kind: _kind, ...draft }) => ({
-      ...draft,
-      id: messageId(channel, draft.tokenAddress, draft.tx, draft.path),
+    const commitment = meta.commitment.replace('COMMITMENT_', '').toLowerCase()
+    return drafts.map(({ timeMs, data, subjects, tokenAddress, tx, path }) => ({
+      id: messageId(channel, tokenAddress, tx, path),
       channel,
-      knownMs: Math.max(draft.timeMs, meta.block_time),
+      timeMs,
+      knownMs: Math.max(timeMs, meta.block_time),
+      data,
+      subjects,
       chain: meta.chain,
+      tokenAddress,
       slot: meta.slot,
-      commitment: meta.commitment.replace('COMMITMENT_', '').toLowerCase(),
+      tx,
+      path,
+      commitment,
     }))
   })
 }

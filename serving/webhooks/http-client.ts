@@ -56,15 +56,13 @@ export const createWebhookClient = (deps: WebhookClientDeps): WebhookClient => {
     post: async (post) => {
       const outbound = outboundOf(post.orgId)
       const startedMs = performance.now()
-      const first = await sendOnce(outbound, post, deps.nowMs)
+      const attempt = { outbound, startedMs, nowMs: deps.nowMs }
+      const first = await sendOnce(post, post.timeoutMs, attempt)
+      if (first.errorKind !== 'connect') return first
       const elapsedMs = performance.now() - startedMs
       const leftMs = Math.ceil(post.timeoutMs - elapsedMs)
-      const isEarly =
-        first.errorKind === 'connect' && elapsedMs < CONNECT_RETRY_WINDOW_MS && leftMs > 0
-      const last = isEarly
-        ? await sendOnce(outbound, { ...post, timeoutMs: leftMs }, deps.nowMs)
-        : first
-      return { durationMs: Math.round(performance.now() - startedMs), ...last }
+      const isEarly = elapsedMs < CONNECT_RETRY_WINDOW_MS && leftMs > 0
+      return isEarly ? sendOnce(post, leftMs, attempt) : first
     },
     close: async () => {
       await Promise.all([...clients.values()].map((each) => each.close()))
@@ -72,27 +70,48 @@ export const createWebhookClient = (deps: WebhookClientDeps): WebhookClient => {
   }
 }
 
-type Result = Omit<AttemptResult, 'durationMs'>
+/** One attempt, which may take two connections. */
+interface AttemptContext {
+  readonly outbound: OutboundClient
+  /** Start of the attempt, by `performance.now`. */
+  readonly startedMs: number
+  readonly nowMs: () => number
+}
 
-const sendOnce = async (
-  outbound: OutboundClient,
-  { url, headers, body, timeoutMs }: WebhookRequestSpec,
+const sendOnce = (
+  { url, headers, body }: WebhookRequestSpec,
+  timeoutMs: number,
+  { outbound, startedMs, nowMs }: AttemptContext,
+): Promise<AttemptResult> => {
+  const durationMs = (): number => Math.round(performance.now() - startedMs)
+  return outbound
+    .exchange(url, { method: 'POST', headers, body, timeoutMs, mostBytes: MAX_RESPONSE_BYTES })
+    .then(
+      (response) => attemptResult(response, durationMs(), nowMs),
+      (error) =>
+        failedResult(error, {
+          status: 0,
+          errorKind: classifyFailure(error),
+          durationMs: durationMs(),
+          retryAfterMs: null,
+          directive: null,
+        }),
+    )
+}
+
+const attemptResult = (
+  { status, headers, start, broken }: OutboundShortResponse,
+  durationMs: number,
   nowMs: () => number,
-): Promise<Result> => {
-  let response: OutboundShortResponse
-  try {
-    const mostBytes = MAX_RESPONSE_BYTES
-    response = await outbound.exchange(url, { method: 'POST', headers, body, timeoutMs, mostBytes })
-  } catch (error) {
-    return failedResult(0, classifyFailure(error), error)
-  }
-  const { status, start, broken } = response
-  const header = response.headers['webhook-delivery']
+): AttemptResult => {
+  const header = headers['webhook-delivery']
   const directive = header === 'disable' || header === 'abort-message' ? header : null
-  const retryAfterMs = parseRetryAfter(firstValue(response.headers['retry-after']), nowMs())
+  const retryAfter = headers['retry-after']
+  const retryAfterMs =
+    retryAfter === undefined ? null : parseRetryAfter(firstValue(retryAfter), nowMs())
   if (broken !== undefined) {
-    const kind = classifyFailure(broken) === 'timeout' ? 'timeout' : 'body'
-    return { ...failedResult(status, kind, broken), directive, retryAfterMs }
+    const errorKind = classifyFailure(broken) === 'timeout' ? 'timeout' : 'body'
+    return failedResult(broken, { status, errorKind, durationMs, retryAfterMs, directive })
   }
   const isGood = status >= 200 && status < 300
   return {
@@ -100,6 +119,7 @@ const sendOnce = async (
     errorKind: isGood ? null : 'status',
     error: isGood ? '' : `HTTP status ${status}`,
     response: responseText(start),
+    durationMs,
     retryAfterMs,
     directive,
   }
@@ -110,13 +130,19 @@ const responseText = (start: Buffer): string =>
     ? ''
     : new TextDecoder().decode(start.subarray(0, MAX_STORED_RESPONSE_BYTES))
 
-const failedResult = (status: number, errorKind: ErrorKind, error: unknown): Result => ({
-  status,
-  errorKind,
+const failedResult = (
+  error: unknown,
+  failure: Omit<AttemptResult, 'error' | 'response' | 'errorKind'> & {
+    readonly errorKind: ErrorKind
+  },
+): AttemptResult => ({
+  status: failure.status,
+  errorKind: failure.errorKind,
+  error: ERROR_TEXTS[failure.errorKind] ?? `${failure.errorKind}: ${errorCode(error)}`,
   response: '',
-  retryAfterMs: null,
-  directive: null,
-  error: ERROR_TEXTS[errorKind] ?? `${errorKind}: ${errorCode(error)}`,
+  durationMs: failure.durationMs,
+  retryAfterMs: failure.retryAfterMs,
+  directive: failure.directive,
 })
 
 /** Texts that reveal nothing about the network behind the address check. */

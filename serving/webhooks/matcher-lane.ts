@@ -46,7 +46,7 @@ export type CountFilter = (endpoint: WebhookEndpoint, outcome: 'filtered' | 'fil
 
 const POLL_OPTIONS = { maxRecords: 500, maxWaitMs: 250 }
 /** A commit takes no more events once it has this many records: an event has one for each matching endpoint. */
-const MAX_COMMIT_RECORDS = 500
+const MAX_COMMIT_RECORDS = 1_000
 /** Offsets without a matching event are committed at most this late: a commit costs a disk write, reading again costs little. */
 const IDLE_COMMIT_MS = 5_000
 /** Filters that are evaluated before the event loop is yielded; each takes up to a millisecond. */
@@ -60,6 +60,12 @@ const OUTBOX_TOPIC = globalTopic('webhookOutbox')
 interface LaneMemory {
   readonly deduplicator: Deduplicator
   readonly prices: PriceMemory
+}
+
+/** Where messages of an event go. */
+interface MessageSink {
+  readonly deduplicator: Deduplicator
+  readonly records: ProducerRecord[]
 }
 
 /** One lane of a chain's matcher: events of its topics become messages and deliveries. */
@@ -112,12 +118,23 @@ export class MatcherLane {
     let records: ProducerRecord[] = []
     for (const record of batch) {
       this.#prunePrices(memory.prices)
-      for await (const outgoing of this.#outgoing(record, memory)) {
-        for (const each of outgoing) records.push(each)
-        if (records.length < MAX_COMMIT_RECORDS) continue
-        await this.#commit(records, memory)
-        await nextTurn()
-        records = []
+      const events = this.#eventsOf(record, memory)
+      if (events instanceof InvalidInput) {
+        records.push(deadLetterRecord(matcherGroup(this.#chain), record, events))
+      } else {
+        for (const event of events) {
+          if (!this.#isWanted(event, memory.deduplicator)) continue
+          const endpoints: WebhookEndpoint[] = []
+          for (const endpoint of this.#deps.store.index.candidates(event.channel, event.subjects)) {
+            if (this.#isTurnOver(endpoint)) await nextTurn()
+            if (this.#isMatch(endpoint, event)) endpoints.push(endpoint)
+          }
+          this.#addMessages(event, endpoints, { deduplicator: memory.deduplicator, records })
+          if (records.length < MAX_COMMIT_RECORDS) continue
+          await this.#commit(records, memory)
+          await nextTurn()
+          records = []
+        }
       }
       const { topic, offset } = record
       this.#next.set(topic, { topic, partition, offset: offset + 1 })
@@ -164,14 +181,11 @@ export class MatcherLane {
     }
   }
 
-  /** Records of one event after another. */
-  async *#outgoing(
-    record: LogRecord,
-    memory: LaneMemory,
-  ): AsyncGenerator<readonly ProducerRecord[]> {
-    const { codec, metrics, log, nowMs, config } = this.#deps
+  /** Events of a record; what cannot be decoded is logged and counted. */
+  #eventsOf(record: LogRecord, memory: LaneMemory): readonly WebhookEvent[] | InvalidInput {
+    const { codec, metrics, log } = this.#deps
     const topic = this.#topicOf.get(record.topic)
-    if (topic === undefined) return
+    if (topic === undefined) return []
     const events = readWebhookEvents(codec, topic, record.value, this.#readContext(memory))
     if (events instanceof InvalidInput) {
       metrics.eventsDropped.inc({ stage: METRICS_STAGE, reason: events.reason })
@@ -179,29 +193,34 @@ export class MatcherLane {
         { topic: record.topic, offset: record.offset, err: events },
         'undecodable record sent to dead-letter topic',
       )
-      yield [deadLetterRecord(matcherGroup(this.#chain), record, events)]
-      return
     }
-    const maxAgeMs = config.webhookMaxEventAgeSeconds * 1_000
-    for (const event of events) {
-      if (memory.deduplicator.has(event.id)) metrics.webhookDedupeHits.inc()
-      else if (maxAgeMs > 0 && event.knownMs < nowMs() - maxAgeMs) {
-        metrics.eventsDropped.inc({ stage: METRICS_STAGE, reason: 'stale' })
-      } else yield await this.#messages(event, memory.deduplicator)
-    }
+    return events
   }
 
-  /** The message for the log, and one delivery per matching endpoint; empty without one, unless the channel is always kept. */
-  async #messages(
+  /** False for an event that was sent before, or that is too old. */
+  #isWanted({ id, knownMs }: WebhookEvent, deduplicator: Deduplicator): boolean {
+    const { metrics, nowMs, config } = this.#deps
+    if (deduplicator.has(id)) {
+      metrics.webhookDedupeHits.inc()
+      return false
+    }
+    const maxAgeMs = config.webhookMaxEventAgeSeconds * 1_000
+    const isStale = maxAgeMs > 0 && knownMs < nowMs() - maxAgeMs
+    if (isStale) metrics.eventsDropped.inc({ stage: METRICS_STAGE, reason: 'stale' })
+    return !isStale
+  }
+
+  /** Adds the message for the log, and one delivery per matching endpoint; nothing without one, unless the channel is always kept. */
+  #addMessages(
     event: WebhookEvent,
-    deduplicator: Deduplicator,
-  ): Promise<readonly ProducerRecord[]> {
+    endpoints: readonly WebhookEndpoint[],
+    { deduplicator, records }: MessageSink,
+  ): void {
+    if (endpoints.length === 0 && !isAlwaysKept(event.channel)) return
     const { codec, config, nowMs } = this.#deps
-    const endpoints = await this.#matchingEndpoints(event)
-    if (endpoints.length === 0 && !isAlwaysKept(event.channel)) return []
     const lane = this.#lane.partition
     const atMs = nowMs()
-    const seq = deduplicator.add(event.id, event.channel, atMs)
+    const seq = deduplicator.add(event.id, event.channel)
     const body = webhookBody(event, { lane, seq }, config.webhookPayload)
     const { channel, timeMs: event_time, chain, tokenAddress: token_address, tx, slot } = event
     const message = codec.encode('webhook.Message', {
@@ -217,41 +236,36 @@ export class MatcherLane {
       seq,
       lane,
     })
-    return [
-      { topic: MESSAGES_TOPIC, key: event.id, value: message },
-      ...endpoints.map(({ endpoint_id, org_id, enabled_at }) => ({
-        topic: OUTBOX_TOPIC,
-        key: endpoint_id,
-        value: codec.encode('webhook.Delivery', {
-          message_id: event.id,
-          endpoint_id,
-          org_id,
-          channel,
-          body,
-          event_time,
-          trigger: 'scheduled',
-          attempt: 1,
-          queued_at: atMs,
-          due_at: atMs,
-          enabled_at,
-        }),
-      })),
-    ]
+    records.push({ topic: MESSAGES_TOPIC, key: event.id, value: message })
+    for (const { endpoint_id, org_id, enabled_at } of endpoints) {
+      const value = codec.encode('webhook.Delivery', {
+        message_id: event.id,
+        endpoint_id,
+        org_id,
+        channel,
+        body,
+        event_time,
+        trigger: 'scheduled',
+        attempt: 1,
+        queued_at: atMs,
+        due_at: atMs,
+        enabled_at,
+      })
+      records.push({ topic: OUTBOX_TOPIC, key: endpoint_id, value })
+    }
   }
 
-  async #matchingEndpoints(event: WebhookEvent): Promise<readonly WebhookEndpoint[]> {
-    const { store, orgOf } = this.#deps
-    const matching: WebhookEndpoint[] = []
-    for (const endpoint of store.index.candidates(event.channel, event.subjects)) {
-      if (endpoint.filter !== null) {
-        this.#filtersEvaluated += 1
-        if (this.#filtersEvaluated % FILTERS_PER_YIELD === 0) await nextTurn()
-      }
-      const org = orgOf(endpoint.org_id)
-      const match = matchEndpoint(endpoint, event, { org, filterOf: this.#filterOf })
-      if (match === 'match') matching.push(endpoint)
-      else if (match !== 'other') this.#countFilter(endpoint, match)
-    }
-    return matching
+  /** True when filters have run for long: others get a turn before the next one. */
+  #isTurnOver({ filter }: WebhookEndpoint): boolean {
+    if (filter === null) return false
+    this.#filtersEvaluated += 1
+    return this.#filtersEvaluated % FILTERS_PER_YIELD === 0
+  }
+
+  #isMatch(endpoint: WebhookEndpoint, event: WebhookEvent): boolean {
+    const org = this.#deps.orgOf(endpoint.org_id)
+    const match = matchEndpoint(endpoint, event, { org, filterOf: this.#filterOf })
+    if (match === 'filtered' || match === 'filter-error') this.#countFilter(endpoint, match)
+    return match === 'match'
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { WebhookChannel } from '../../schemas/webhooks.ts'
+import { crockfordText } from './crockford.ts'
 
 /** Value of a key of a webhook body. */
 export type BodyValue = string | number | Readonly<Record<string, string>>
@@ -33,8 +34,6 @@ export interface ChannelSequence {
   readonly seq: number
 }
 
-const CROCKFORD_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-const CROCKFORD_BITS = 5
 const ID_LENGTH = 26
 
 /** `msg_` and the first 26 Crockford base32 characters of SHA-256 over the subject. */
@@ -44,13 +43,8 @@ export const messageId = (
   tx: string,
   path: string,
 ): string => {
-  const digest = createHash('sha256').update(`${channel}|${tokenAddress}|${tx}|${path}`).digest()
-  let text = 'msg_'
-  for (let bit = 0; bit < ID_LENGTH * CROCKFORD_BITS; bit += CROCKFORD_BITS) {
-    const sixteen = digest.readUInt16BE(bit >> 3)
-    text += CROCKFORD_ALPHABET.charAt((sixteen >> (16 - CROCKFORD_BITS - (bit & 7))) & 31)
-  }
-  return text
+  const subject = `${channel}|${tokenAddress}|${tx}|${path}`
+  return `msg_${crockfordText(createHash('sha256').update(subject).digest(), ID_LENGTH)}`
 }
 
 /** The body as it is signed and sent, once and for all attempts. `reference` leaves our own fields out. */

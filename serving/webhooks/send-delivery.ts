@@ -17,7 +17,7 @@ import {
 } from './delivery-eligibility.ts'
 import type { HealthRow } from './endpoint-health.ts'
 import type { CommitPart } from './group-commit.ts'
-import { dueStateChange } from './pending-deliveries.ts'
+import { dueStateChange, type PendingDeliveries } from './pending-deliveries.ts'
 import { type AttemptResult, decideRetry, type RetryDecision } from './retry-policy.ts'
 import { findTarget, type SenderDeps } from './sender-deps.ts'
 
@@ -78,6 +78,7 @@ export const sendDelivery = async (
 
 /** Where and when an attempt is recorded. */
 export interface AttemptRecordOptions {
+  readonly due: Pick<PendingDeliveries, 'end'>
   readonly key: string
   readonly partition: number
   readonly nowMs: number
@@ -91,11 +92,11 @@ const nextDelivery = ({ delivery, decision }: CompletedAttempt): Delivery | null
     ? null
     : { ...delivery, attempt: delivery.attempt + 1, due_at: decision.nextAtMs }
 
-/** The record of an attempt and what follows from it, for one commit. */
+/** The record of an attempt and what follows from it, for one commit; the delivery ends with the call. */
 export const attemptCommitPart = (
   codec: Codec,
   sent: CompletedAttempt,
-  { key, partition, nowMs, rows }: AttemptRecordOptions,
+  { due, key, partition, nowMs, rows }: AttemptRecordOptions,
 ): CommitPart => {
   const { delivery, endpoint, outcome, decision } = sent
   const nextAttempt = nextDelivery(sent)
@@ -104,15 +105,14 @@ export const attemptCommitPart = (
     codec,
     buildAttempt(delivery, endpoint, { outcome, decision, nowMs }),
   )
-  const row = dueStateChange(
-    partition,
-    key,
-    nextAttempt && codec.encode('webhook.Delivery', nextAttempt),
-  )
+  const changes = due.end(key, nextAttempt && codec.encode('webhook.Delivery', nextAttempt))
   return {
     records:
       event === null ? [attempt] : [attempt, deliveryEventRecord(codec, event, delivery, nowMs)],
-    state: [row, ...rows.map((health) => dueStateChange(partition, health.key, health.value))],
+    state: [
+      ...changes,
+      ...rows.map((health) => dueStateChange(partition, health.key, health.value)),
+    ],
   }
 }
 
@@ -120,7 +120,7 @@ export const attemptCommitPart = (
 export const terminalCommitPart = (
   { codec, metrics, store, nowMs }: SenderDeps,
   pending: readonly PendingDelivery[],
-  { status, partition, event }: TerminalOptions,
+  { due, status, event }: TerminalOptions,
 ): CommitPart => {
   const [first] = pending
   if (first === undefined) return {}
@@ -132,13 +132,13 @@ export const terminalCommitPart = (
       ...terminalAttemptRecords(codec, pending, { endpoint, status, nowMs: atMs }),
       ...(event ? [deliveryEventRecord(codec, event, first.delivery, atMs)] : []),
     ],
-    state: pending.map(({ key }) => dueStateChange(partition, key, null)),
+    state: pending.flatMap(({ key }) => due.end(key, null)),
   }
 }
 
 /** How messages end, and what that is called in the operational events. */
 export interface TerminalOptions {
+  readonly due: Pick<PendingDeliveries, 'end'>
   readonly status: TerminalStatus
-  readonly partition: number
   readonly event?: string
 }

@@ -9,7 +9,7 @@ import { decideEndpointAction, type EndpointAction } from './attempt.ts'
 import type { PendingDelivery } from './attempt-records.ts'
 import type { QueueSize } from './backlog-limits.ts'
 import { checkEligibility, deliveryKey, isSameEndpointTarget } from './delivery-eligibility.ts'
-import { createEndpointHealth, type EndpointHealth } from './endpoint-health.ts'
+import { createEndpointHealth, type EndpointHealth, type HealthRow } from './endpoint-health.ts'
 import type { DeliveryLimits, EndpointQueue, QueuedDelivery } from './endpoint-queue.ts'
 import { createEndpointQueues, type EndpointQueues, type QueueEntry } from './endpoint-queues.ts'
 import { createGroupCommit, type GroupCommit } from './group-commit.ts'
@@ -47,20 +47,39 @@ const SHUTDOWN_GRACE_MS = 1_000
 /** HTTP statuses of a gateway in front of an overloaded receiver. */
 const OVERLOADED_STATUSES = new Set([502, 504])
 
+const NO_ROWS: readonly HealthRow[] = []
+const NO_ACTION: EndpointAction = { kind: 'none' }
+
+/** A delivery whose attempt has ended, or that was not attempted. */
+interface AnsweredDelivery {
+  readonly endpointId: string
+  readonly entry: QueueEntry
+  readonly key: string
+  readonly outcome: DeliveryOutcome | undefined
+}
+
+/** What is called when an outcome is durable, or when that failed. */
+interface RecordCalls {
+  readonly recorded: () => void
+  readonly onFailed: (error: unknown) => void
+}
+
 const endpointIdsOf = (received: ReadonlyMap<string, Delivery>): ReadonlySet<string> =>
   new Set([...received.values()].map(({ endpoint_id }) => endpoint_id))
 
 /**
- * One lane of the sender. Deliveries go from the outbox to the due store in one commit with the offset, so a slow
- * receiver never blocks the outbox. Pending deliveries are queued per endpoint; an attempt's record, its next due time and
- * the endpoint's health are one commit again. After a crash in between, the attempt is repeated with the same id.
+ * One lane of the sender. A delivery is queued for its endpoint as soon as it is read from the outbox. An attempt's record, its
+ * next due time, the endpoint's health and the offset are one commit; what has not ended by then goes to the due store in the
+ * same commit, so a slow receiver never blocks the outbox. After a crash in between, the attempt is repeated with the same id.
  */
 export class SenderLane {
   readonly #deps: SenderDeps
   readonly #lane: Lane
   readonly #commits: GroupCommit
   readonly #queues: EndpointQueues
-  readonly #running = new Set<Promise<void>>()
+  /** Messages that were started and are not recorded yet. */
+  #running = 0
+  #whenIdle: (() => void) | undefined
   readonly #failure = new AbortController()
   readonly #fail = (error: unknown): void => this.#failure.abort(error)
   #due: PendingDeliveries | undefined
@@ -69,7 +88,10 @@ export class SenderLane {
   constructor(deps: SenderDeps, lane: Lane) {
     this.#deps = deps
     this.#lane = lane
-    this.#commits = createGroupCommit(lane.writer, SENDER_GROUP)
+    this.#commits = createGroupCommit(lane.writer, SENDER_GROUP, {
+      part: () => this.#due?.part() ?? {},
+      durable: () => this.#due?.durable(),
+    })
     this.#queues = createEndpointQueues({
       nowMs: deps.nowMs,
       limitsOf: (endpointId) => this.#limitsOf(endpointId),
@@ -113,8 +135,10 @@ export class SenderLane {
   /** Loads the pending deliveries, yielding to the event loop; no attempt starts before all are loaded. */
   async #load(): Promise<void> {
     const state = await this.#lane.state(DUE_TOPIC)
-    const health = createEndpointHealth(this.#deps.codec)
-    this.#due = createPendingDeliveries(this.#deps.codec, state)
+    const { codec, nowMs } = this.#deps
+    const { partition } = this.#lane
+    const health = createEndpointHealth(codec)
+    this.#due = createPendingDeliveries({ codec, state, partition, nowMs })
     this.#health = health
     let loaded = 0
     for (const [key, bytes] of state.entries()) {
@@ -130,55 +154,67 @@ export class SenderLane {
 
   /** Lets attempts in flight end and be recorded, as long as this process owns the writer. */
   async waitForRunning(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise((resolve) => {
-      timer = setTimeout(resolve, SHUTDOWN_GRACE_MS)
+    if (this.#running === 0) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, SHUTDOWN_GRACE_MS)
+      this.#whenIdle = () => {
+        clearTimeout(timer)
+        resolve()
+      }
     })
-    await Promise.race([Promise.allSettled(this.#running), limit])
-    clearTimeout(timer)
   }
 
   async #consume(): Promise<void> {
-    const { partition, signal } = this.#lane
+    const { signal } = this.#lane
     while (!signal.aborted) {
-      const records = await this.#lane.take(POLL_OPTIONS)
-      const last = records.at(-1)
-      if (last === undefined) continue
-      const received = new Map<string, Delivery>()
-      const deadLetters: ProducerRecord[] = []
-      const state: StateChange[] = []
-      for (const record of records) {
-        const delivery = this.#deliveryOf(record)
-        if (delivery instanceof InvalidInput) {
-          deadLetters.push(deadLetterRecord(SENDER_GROUP, record, delivery))
-          continue
-        }
-        const key = deliveryKey(delivery)
-        if (this.#due?.has(key) || received.has(key)) continue
-        received.set(key, delivery)
-        state.push(this.#change(key, record.value))
-      }
-      const next = [{ topic: last.topic, partition, offset: last.offset + 1 }]
-      const isUrgent = this.#hasIdleEndpoint(received)
-      await this.#commits.add({ records: deadLetters, state, next, isUrgent })
-      this.#cancelOutdated(received)
-      const nowMs = this.#deps.nowMs()
-      for (const [key, delivery] of received) {
-        this.#due?.add({ key, delivery }, nowMs)
-        this.#queues.enqueue(delivery, { key, dueAtMs: delivery.due_at })
-      }
-      for (const endpointId of endpointIdsOf(received)) {
-        await this.#dropBeyond(this.#deps.backlogLimits.perEndpoint, endpointId)
-      }
+      await this.#accept(await this.#lane.take(POLL_OPTIONS))
+      await this.#makeRoom()
     }
   }
 
-  /** True when one of the endpoints has an empty queue, so that an attempt can start at once. */
-  #hasIdleEndpoint(received: ReadonlyMap<string, Delivery>): boolean {
-    for (const endpointId of endpointIdsOf(received)) {
-      if (this.#queues.of(endpointId).queue.size === 0) return true
+  /** Queues what was read; only records that need no delivery are waited for. */
+  async #accept(records: readonly LogRecord[]): Promise<void> {
+    const nowMs = this.#deps.nowMs()
+    const received = new Map<string, Delivery>()
+    const deadLetters: ProducerRecord[] = []
+    let isAnyPassed = false
+    for (const record of records) {
+      const { offset, value } = record
+      const delivery = this.#deliveryOf(record)
+      const isBad = delivery instanceof InvalidInput
+      if (isBad) deadLetters.push(deadLetterRecord(SENDER_GROUP, record, delivery))
+      const key = isBad ? '' : deliveryKey(delivery)
+      if (isBad || value === null || this.#due?.has(key)) {
+        this.#due?.pass(offset)
+        isAnyPassed = true
+        continue
+      }
+      this.#due?.add({ key, delivery, bytes: value, offset }, nowMs)
+      received.set(key, delivery)
     }
-    return false
+    const passed = isAnyPassed ? this.#commits.add({ records: deadLetters }) : undefined
+    passed?.catch(this.#fail)
+    this.#cancelOutdated(received)
+    for (const [key, delivery] of received) {
+      this.#queues.add(delivery, { key, dueAtMs: delivery.due_at })
+    }
+    for (const endpointId of endpointIdsOf(received)) {
+      this.#queues.drain(endpointId, this.#queues.of(endpointId))
+      await this.#dropBeyond(this.#deps.backlogLimits.perEndpoint, endpointId)
+    }
+    await passed
+  }
+
+  /** Stores deliveries that have not ended for some time; where too many are in memory only, waits until some have ended or are stored. */
+  async #makeRoom(): Promise<void> {
+    do {
+      const isStoring = this.#due?.storeOld(this.#deps.nowMs()) === true
+      const isFull = this.#due?.isFull() === true
+      const committed = isStoring || isFull ? this.#commits.add({}) : undefined
+      committed?.catch(this.#fail)
+      if (!isFull) return
+      await committed
+    } while (!this.#isStopping())
   }
 
   #deliveryOf(record: LogRecord): Delivery | InvalidInput {
@@ -211,34 +247,49 @@ export class SenderLane {
     return { inFlight: this.#deps.inFlight, perSecond: endpoint?.rate_limit ?? null }
   }
 
+  /** Waits for a slot of the concurrency limit, makes the attempt and records it. */
   #start(endpointId: string, entry: QueueEntry, delivery: QueuedDelivery): void {
-    const work = this.#runDelivery(endpointId, entry, delivery)
-    this.#running.add(work)
-    work.then(() => this.#running.delete(work))
+    const { queue } = entry
+    this.#running += 1
+    this.#deps.concurrency
+      .run({ endpointId, isSlow: queue.isSlow(this.#deps.nowMs()) }, () =>
+        this.#attempt(queue, delivery),
+      )
+      .then(
+        (outcome) => {
+          queue.answered()
+          this.#queues.drain(endpointId, entry)
+          this.#record({ endpointId, entry, key: delivery.key, outcome })
+        },
+        (error) => {
+          queue.answered()
+          this.#fail(error)
+          this.#recorded(endpointId, entry)
+        },
+      )
   }
 
-  /** Waits for a slot of the concurrency limit, makes the attempt and records it. */
-  async #runDelivery(
-    endpointId: string,
-    entry: QueueEntry,
-    delivery: QueuedDelivery,
-  ): Promise<void> {
-    const { queue } = entry
-    const requester = { endpointId, isSlow: queue.isSlow(this.#deps.nowMs()) }
-    try {
-      let outcome: DeliveryOutcome | undefined
-      try {
-        outcome = await this.#deps.concurrency.run(requester, () => this.#attempt(queue, delivery))
-      } finally {
-        queue.answered()
-        this.#queues.drain(endpointId, entry)
-      }
-      await this.#recordOutcome(delivery.key, outcome)
-    } catch (error) {
-      this.#failure.abort(error)
+  /** Most attempts are nothing but a record: for those nothing is kept until it is durable. */
+  #record({ endpointId, entry, key, outcome }: AnsweredDelivery): void {
+    entry.onRecorded ??= () => this.#recorded(endpointId, entry)
+    const recorded = entry.onRecorded
+    const onFailed = (error: unknown): void => {
+      this.#fail(error)
+      recorded()
     }
-    queue.recorded()
+    try {
+      const follows = this.#recordOutcome(key, outcome, { recorded, onFailed })
+      follows?.then(recorded, onFailed)
+    } catch (error) {
+      onFailed(error)
+    }
+  }
+
+  #recorded(endpointId: string, entry: QueueEntry): void {
+    entry.queue.recorded()
     this.#queues.drain(endpointId, entry)
+    this.#running -= 1
+    if (this.#running === 0) this.#whenIdle?.()
   }
 
   async #attempt(
@@ -255,39 +306,56 @@ export class SenderLane {
     return outcome
   }
 
-  async #recordOutcome(key: string, outcome: DeliveryOutcome | undefined): Promise<void> {
-    if (outcome?.kind === 'sent') return this.#recordAttempt(key, outcome)
+  /** Records an outcome; undefined where `recorded` or `onFailed` is called later, else what has to follow before. */
+  #recordOutcome(
+    key: string,
+    outcome: DeliveryOutcome | undefined,
+    calls: RecordCalls,
+  ): Promise<void> | undefined {
+    if (outcome?.kind === 'sent') return this.#recordAttempt(key, outcome, calls)
     if (outcome?.kind === 'over') {
       return this.#terminate([{ key, delivery: outcome.delivery }], outcome.status)
     }
-    if (!outcome) return
-    const dueAtMs = this.#deps.nowMs() + UNKNOWN_ENDPOINT_RETRY_MS * (1 + this.#deps.random())
-    this.#queues.enqueue(outcome.delivery, { key, dueAtMs })
+    if (outcome) {
+      const dueAtMs = this.#deps.nowMs() + UNKNOWN_ENDPOINT_RETRY_MS * (1 + this.#deps.random())
+      this.#queues.enqueue(outcome.delivery, { key, dueAtMs })
+    }
+    return Promise.resolve()
   }
 
   #isStopping(): boolean {
     return this.#failure.signal.aborted || this.#lane.signal.aborted
   }
 
-  async #recordAttempt(key: string, sent: CompletedAttempt): Promise<void> {
+  #recordAttempt(
+    key: string,
+    sent: CompletedAttempt,
+    { recorded, onFailed }: RecordCalls,
+  ): Promise<void> | undefined {
     const { codec, nowMs: clock, metrics, store } = this.#deps
     const { delivery, endpoint, outcome, decision } = sent
     const nowMs = clock()
+    const due = this.#due
+    if (!due) return Promise.resolve()
     const { partition } = this.#lane
     const isCurrent = isSameEndpointTarget(endpoint, store.get(endpoint.endpoint_id))
     const healthUpdate = isCurrent ? this.#health?.after(endpoint, decision, nowMs) : undefined
-    const rows = healthUpdate?.rows ?? []
-    await this.#commits.add(attemptCommitPart(codec, sent, { key, partition, nowMs, rows }))
+    const rows = healthUpdate?.rows ?? NO_ROWS
+    const part = attemptCommitPart(codec, sent, { due, key, partition, nowMs, rows })
     metrics.webhookAttempts.inc({ result: decision.status, kind: outcome.errorKind ?? 'none' })
     metrics.webhookSeconds.observe(outcome.durationMs / 1_000)
-    if (decision.nextAtMs !== null) {
-      this.#queues.enqueue(delivery, { key, dueAtMs: decision.nextAtMs })
+    const action = healthUpdate
+      ? decideEndpointAction(endpoint, decision, { health: healthUpdate.health, nowMs })
+      : NO_ACTION
+    const dueAtMs = decision.nextAtMs
+    if (dueAtMs === null && action.kind === 'none') {
+      this.#commits.put(part, recorded, onFailed)
+      return undefined
     }
-    if (!healthUpdate) return
-    await this.#applyEndpointAction(
-      endpoint,
-      decideEndpointAction(endpoint, decision, { health: healthUpdate.health, nowMs }),
-    )
+    return this.#commits.add(part).then(() => {
+      if (dueAtMs !== null) this.#queues.enqueue(delivery, { key, dueAtMs })
+      return this.#applyEndpointAction(endpoint, action)
+    })
   }
 
   async #applyEndpointAction(attempted: WebhookEndpoint, action: EndpointAction): Promise<void> {
@@ -393,8 +461,9 @@ export class SenderLane {
     status: TerminalStatus,
     event?: string,
   ): Promise<void> {
-    const { partition } = this.#lane
-    const options = { status, partition, ...(event !== undefined && { event }) }
+    const due = this.#due
+    if (!due) return Promise.resolve()
+    const options = { due, status, ...(event !== undefined && { event }) }
     return this.#commits.add(terminalCommitPart(this.#deps, pending, options))
   }
 }

@@ -35,11 +35,29 @@ const secretBytes = (secret: string): Buffer =>
     'base64',
   )
 
+/** Secrets as the keys of HMACs. */
+interface SigningKeys {
+  readonly standard: readonly Buffer[]
+  /** Of the reference API's pair of headers: the text of the current secret. */
+  readonly legacy: Buffer
+}
+
+/** An endpoint's secrets are the same array at every attempt, until they change. */
+const keysBySecrets = new WeakMap<readonly string[], SigningKeys>()
+
+const signingKeys = (secrets: readonly string[]): SigningKeys => {
+  const known = keysBySecrets.get(secrets)
+  if (known) return known
+  const keys = { standard: secrets.map(secretBytes), legacy: Buffer.from(secrets[0] ?? '') }
+  keysBySecrets.set(secrets, keys)
+  return keys
+}
+
 /** What one attempt signs. */
 export interface SignatureInput {
   readonly id: string
   readonly body: string
-  /** Live secrets, the current one first. */
+  /** Live secrets, the current one first. The array is never changed. */
   readonly secrets: readonly string[]
   /** Moment of the attempt, epoch milliseconds. */
   readonly nowMs: number
@@ -49,27 +67,30 @@ export interface SignatureInput {
   readonly svix: boolean
 }
 
-/** Signature headers of one attempt: Standard Webhooks first, the others as asked. */
-export const signatureHeaders = (signing: SignatureInput): Readonly<Record<string, string>> => {
+/** Signature headers of one attempt, added to `headers`: Standard Webhooks first, the others as asked. */
+export const signatureHeaders = (
+  signing: SignatureInput,
+  headers: Record<string, string> = {},
+): Readonly<Record<string, string>> => {
   const { id, body, secrets, nowMs } = signing
   const timestamp = String(Math.floor(nowMs / 1_000))
-  const signature = secrets
-    .map((secret) => createHmac('sha256', secretBytes(secret)).update(`${id}.${timestamp}.${body}`))
-    .map((hmac) => `v1,${hmac.digest('base64')}`)
-    .join(' ')
-  const headers: Record<string, string> = {
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': signature,
+  const signed = `${id}.${timestamp}.${body}`
+  let signature = ''
+  const keys = signingKeys(secrets)
+  for (const key of keys.standard) {
+    const mac = createHmac('sha256', key).update(signed).digest('base64')
+    signature += `${signature === '' ? '' : ' '}v1,${mac}`
   }
+  headers['webhook-id'] = id
+  headers['webhook-timestamp'] = timestamp
+  headers['webhook-signature'] = signature
   if (signing.svix) {
     headers['svix-id'] = id
     headers['svix-timestamp'] = timestamp
     headers['svix-signature'] = signature
   }
   if (signing.legacy) {
-    const [current = ''] = secrets
-    const hmac = createHmac('sha256', current).update(`${nowMs}.${body}`)
+    const hmac = createHmac('sha256', keys.legacy).update(`${nowMs}.${body}`)
     headers['x-webhook-timestamp'] = String(nowMs)
     headers['x-webhook-signature'] = hmac.digest('hex')
   }

@@ -1,8 +1,7 @@
-import type { ChannelKey } from '../../schemas/channel-keys.ts'
 import { kindRow } from '../../schemas/webhooks.ts'
 import type { Instruction, Launch, TokenEvent, TokenEvents } from '../../schemas/wire.ts'
 import type { EventDraft, MapContext } from './event-context.ts'
-import type { BodyValue } from './message.ts'
+import type { BodyData, BodyValue } from './message.ts'
 
 /** Longest name or symbol, UTF-8 bytes. */
 const MAX_TEXT_BYTES = 256
@@ -44,24 +43,28 @@ const VALUE_BY_KEY: Readonly<Record<TokenKey, (event: TokenEvent) => BodyValue |
   mt: ({ migrated_to }) => launchBody(migrated_to),
 }
 
-const tokenData = (event: TokenEvent, keys: Readonly<Record<string, ChannelKey>>) =>
-  Object.fromEntries(
-    Object.keys(keys).flatMap((key) => {
-      const value = VALUE_BY_KEY[key as TokenKey](event)
-      return value === undefined ? [] : [[key, value] as const]
-    }),
-  )
+const tokenData = (event: TokenEvent, keys: readonly TokenKey[]): BodyData => {
+  const data: Record<string, BodyValue> = {}
+  for (const key of keys) {
+    const value = VALUE_BY_KEY[key](event)
+    if (value !== undefined) data[key] = value
+  }
+  return data
+}
 
 /** Events of created or migrated tokens. */
-export const tokenEvents =
-  (kind: 'token.created' | 'token.migrated') =>
-  ({ events }: TokenEvents, { meta }: MapContext): readonly EventDraft[] =>
+export const tokenEvents = (
+  kind: 'token.created' | 'token.migrated',
+): ((message: TokenEvents, context: MapContext) => readonly EventDraft[]) => {
+  const keys = Object.keys(kindRow(kind).keys) as TokenKey[]
+  return ({ events }, { meta }) =>
     events.map((event) => ({
       kind,
       timeMs: event.block?.timestamp || meta.block_time,
-      data: tokenData(event, kindRow(kind).keys),
+      data: tokenData(event, keys),
       subjects: [],
       tokenAddress: event.token?.address ?? '',
       tx: event.transaction?.signature || event.created_tx,
       path: instructionPath(event.instruction),
     }))
+}

@@ -312,8 +312,11 @@ test('the price of every recorded bin is the one that is computed', async () => 
     const binStep = recorded[0]?.data.readUInt16LE(DLMM_PAIR.binStep) ?? 0
     for (const { data } of recorded.filter((account) => account.data.length === 10_136)) {
       const array = Number(data.readBigInt64LE(8))
-      for (const { bin, price } of readDlmmArray({ data }, { pool, array }, { orders: 'none' }) ??
-        []) {
+      for (const { bin, price } of readDlmmArray(
+        { data },
+        { pool, array },
+        { orders: 'none', binStep },
+      ) ?? []) {
         assert.equal(dlmmPriceOfBin(bin, binStep), price)
         compared += 1
       }

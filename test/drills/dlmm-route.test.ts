@@ -176,7 +176,10 @@ test('a pool without the clock of the chain is not quoted', async () => {
     programAddress: string
   }
   const account = { owner, lamports: 1, data: [Buffer.from(data).toString('base64'), 'base64'] }
-  node.answers.set('getMultipleAccounts', { value: Array(6).fill(account) })
+  node.answers.set('getMultipleAccounts', {
+    context: { slot: 1_000_000 },
+    value: Array(6).fill(account),
+  })
   try {
     assert.deepEqual(await codeOf(quotePath()), [422, 50_010])
   } finally {

@@ -217,18 +217,6 @@ test('a transaction that pays nothing gives no data', async () => {
       refusedAs(pay(PATH, await sign({}, poor))),
     )
     assert.deepEqual(chargeless, [402, 'unexpected_settle_error'])
-    const failed = { slot: 1, confirmationStatus: 'confirmed', err: { InstructionError: [2, 1] } }
-    const inBlock = await saying(
-      'getSignatureStatuses',
-      { context: { slot: 1 }, value: [failed] },
-      async () => {
-        chain.node.answers.set('sendTransaction', 'taken')
-        const refusal = await refusedAs(pay(PATH, await sign()))
-        chain.node.answers.delete('sendTransaction')
-        return refusal
-      },
-    )
-    assert.deepEqual(inBlock, [402, 'invalid_exact_svm_transaction_failed'])
   })
   assert.equal(got, 0n)
 })
@@ -361,4 +349,26 @@ test('a transaction that bought a plan shows the plan again, and no key', async 
     assert.equal(keys[1], null)
   })
   assert.equal(got, NANO_RAW)
+})
+
+// The last one: the address of the tests waits behind it.
+test('after a payment that failed in its block its payer and its address wait', async () => {
+  const failed = { slot: 1, confirmationStatus: 'confirmed', err: { InstructionError: [2, 1] } }
+  const statuses = { context: { slot: 1 }, value: [failed] }
+  const got = await earned(async () => {
+    const inBlock = await saying('getSignatureStatuses', statuses, () =>
+      saying('sendTransaction', 'taken', async () => refusedAs(pay(PATH, await sign()))),
+    )
+    assert.deepEqual(inBlock, [402, 'invalid_exact_svm_transaction_failed'])
+    const other = await newSvmWallet()
+    chain.hold(other.address, PRICE_RAW)
+    for (const wallet of [payer, other]) {
+      const answer = await pay(PATH, await sign({}, wallet))
+      const waitSeconds = Number(answer.headers.get('retry-after'))
+      const mostSeconds = wallet === payer ? 601 : 61
+      assert.equal(answer.status, 429)
+      assert.ok(waitSeconds > mostSeconds - 20 && waitSeconds <= mostSeconds, `${waitSeconds} s`)
+    }
+  })
+  assert.equal(got, 0n)
 })

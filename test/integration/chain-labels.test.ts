@@ -73,16 +73,18 @@ interface Said {
   readonly at: number
   readonly branch?: string
   readonly index?: number
+  readonly timeMs?: number
+  readonly ver?: number
 }
 /** A listed contract said something of the letter's address. */
 const say = (
   letter: string,
-  { action = 'added', contract = USDT, at, branch = '', index = 0 }: Said,
+  { action = 'added', contract = USDT, at, branch = '', index = 0, timeMs = timeOf(at), ver }: Said,
   isReverted = false,
 ) =>
   warehouse.insert('eth_address_label_events', [
     {
-      block_time: timeOf(at),
+      block_time: timeMs,
       block_slot: at,
       block_height: at,
       block_hash: `h${at}${branch}`,
@@ -94,7 +96,7 @@ const say = (
       protocol: contract === ORACLE ? 'chainalysis_oracle' : 'usdt_freezes',
       action,
       address: addressOf(letter),
-      _ver: isReverted ? 2 : 1,
+      _ver: ver ?? (isReverted ? 2 : 1),
       _del: isReverted ? 1 : 0,
     },
   ])
@@ -319,6 +321,54 @@ test('what was interrupted between labels and their version is completed with a 
   await update()
   assert.deepEqual(await labels(), ['A issuer_frozen eth 1 open'])
   assert.ok((await readLabelsVersion(warehouse)) > 0)
+})
+
+test('a label whose event is taken back after its finality never was one, and is screened no more', async () => {
+  for (const height of [1, 2, 3]) await store(height)
+  await finalize(3)
+  await say('A', { at: 1, contract: ORACLE })
+  await say('B', { at: 1, index: 1 })
+  await say('B', { at: 2, action: 'removed', index: 1 })
+  await say('C', { at: 2, index: 2 })
+  await say('C', { at: 3, action: 'seized', index: 2 })
+  const first = await update()
+  const isSevere = () => createSevereLabelCheck(warehouse, () => NOW_MS)(addressOf('A'))
+  assert.equal(await isSevere(), true)
+  const version = await readLabelsVersion(warehouse)
+  for (const height of [1, 2]) await store(height, '', true)
+  await say('A', { at: 1, contract: ORACLE }, true)
+  await say('B', { at: 1, index: 1 }, true)
+  await say('B', { at: 2, action: 'removed', index: 1 }, true)
+  await say('C', { at: 2, index: 2 }, true)
+  await warehouse.command('OPTIMIZE TABLE eth_address_label_events FINAL')
+  const second = await update(first)
+  const voided = [
+    'A sanctions  1 1',
+    'B issuer_frozen eth 1 1',
+    'C issuer_frozen eth 2 2',
+    'C issuer_frozen eth 3 open',
+  ]
+  assert.deepEqual([await labels(), await isSevere()], [voided, false])
+  const after = await readLabelsVersion(warehouse)
+  assert.ok(after > version, 'stored results are screened again')
+  for (const known of [second, undefined]) await update(known)
+  assert.deepEqual([await labels(), await readLabelsVersion(warehouse)], [voided, after])
+  await store(1, 'again')
+  await say('A', { at: 1, contract: ORACLE, branch: 'again', ver: 3 })
+  await update(second)
+  assert.equal((await labels())[0], 'A sanctions  1 open')
+})
+
+test('a block that took the place of another one gives the label its own time', async () => {
+  await store(4)
+  await finalize(4)
+  await say('A', { at: 4 })
+  const known = await update()
+  await store(4, '', true)
+  await store(4, 'later')
+  await say('A', { at: 4, branch: 'later', timeMs: timeOf(5), ver: 3 })
+  await update(known)
+  assert.deepEqual(await labels(), ['A issuer_frozen eth 4 4', 'A issuer_frozen eth 5 open'])
 })
 
 test('a label ends by an event alone: lost events end none', async () => {

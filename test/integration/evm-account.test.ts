@@ -6,13 +6,16 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { evmChainCheck } from '../../core/rpc/evm-chain-check.ts'
 import { openRpcPool, type RpcPool } from '../../core/rpc/pool.ts'
+import { gasBoundsOf } from '../../schemas/chains.ts'
 import { createEvmAccountReader, type EvmAccountReader } from '../../serving/dex/evm-account.ts'
 import { readEvmHolding, unsignedCall } from '../../serving/dex/evm-swap.ts'
+import { estimateGasLimit } from '../../serving/dex/gas-limit.ts'
 import { buildCreation } from '../../serving/red-packets/build.ts'
 import { type Anvil, devAccount, startAnvil } from '../support/nodes/anvil.ts'
 import { type FaultyNode, type RpcRequest, startFaultyNode } from '../support/nodes/faulty.ts'
 
 const OWNER = devAccount(0).address
+const BOUNDS = gasBoundsOf('eth')
 const TOKEN = `0x${'44'.repeat(20)}` as const
 const NO_CONTRACT = `0x${'55'.repeat(20)}`
 /** PUSH1 7, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0, RETURN: 7 to every question. */
@@ -50,7 +53,7 @@ const openReader = (...urls: readonly string[]): { rpc: RpcPool; reader: EvmAcco
     signal: new AbortController().signal,
   })
   pools.push(rpc)
-  return { rpc, reader: createEvmAccountReader(rpc) }
+  return { rpc, reader: createEvmAccountReader(rpc, BOUNDS) }
 }
 
 const refusing = (error: object, methods?: readonly string[]) => {
@@ -198,4 +201,78 @@ test('a node that proposes no tip leaves one of 1 gwei', async () => {
   assert.equal(fees.maxPriorityFeePerGas, 1_000_000_000n)
   refusing({ code: -32_005, message: 'rate limited' }, ['eth_maxPriorityFeePerGas'])
   assert.equal(await outcomeOf(openReader(faulty.httpUrl).reader.fees()), 'CHAIN_CONNECTION_ERROR')
+})
+
+/** Answers of a node by method; the others are anvil's. */
+const saying = (answers: Readonly<Record<string, unknown>>) => {
+  faulty.meddle = ({ method }) => (method in answers ? { result: answers[method] } : undefined)
+}
+const hex = (value: bigint): string => `0x${value.toString(16)}`
+const block = (baseFee: bigint) => ({ baseFeePerGas: hex(baseFee) })
+const GWEI = 10n ** 9n
+
+test('the tip that a node proposes is believed up to the bound of the chain', async () => {
+  const { reader } = openReader(faulty.httpUrl)
+  for (const [proposed, tip] of [
+    [3n * GWEI, 3n * GWEI],
+    [BOUNDS.tip, BOUNDS.tip],
+    [BOUNDS.tip + 1n, BOUNDS.tip],
+    [10n ** 15n, BOUNDS.tip],
+    [10n ** 30n, BOUNDS.tip],
+  ] as const) {
+    saying({ eth_maxPriorityFeePerGas: hex(proposed), eth_getBlockByNumber: block(7n * GWEI) })
+    assert.deepEqual(await reader.fees(), {
+      maxFeePerGas: 14n * GWEI + tip,
+      maxPriorityFeePerGas: tip,
+    })
+  }
+})
+
+test('a node that leaves the base fee out gets no more than the tip', async () => {
+  const { reader } = openReader(faulty.httpUrl)
+  for (const [said, gasPrice] of [
+    [3n * GWEI, 3n * GWEI],
+    [10n ** 15n, BOUNDS.tip],
+  ] as const) {
+    saying({ eth_getBlockByNumber: {}, eth_gasPrice: hex(said) })
+    assert.deepEqual(await reader.fees(), { gasPrice })
+  }
+})
+
+test('the largest fee of a transaction is bounded, and a base fee beyond is an invalid answer', async () => {
+  const most = BOUNDS.price - BOUNDS.tip
+  const tip = { eth_maxPriorityFeePerGas: hex(GWEI) }
+  saying({ ...tip, eth_getBlockByNumber: block(most) })
+  assert.deepEqual(await openReader(faulty.httpUrl).reader.fees(), {
+    maxFeePerGas: BOUNDS.price,
+    maxPriorityFeePerGas: GWEI,
+  })
+  saying({ ...tip, eth_getBlockByNumber: block(most + 1n) })
+  assert.equal(await outcomeOf(openReader(faulty.httpUrl).reader.fees()), 'CHAIN_CONNECTION_ERROR')
+  const { rpc, reader } = openReader(faulty.httpUrl, anvil.httpUrl)
+  const fees = await reader.fees()
+  assert.ok('maxFeePerGas' in fees && fees.maxFeePerGas < BOUNDS.price, 'another node is asked')
+  assert.equal(rpc.unavailable().length, 1)
+})
+
+test('more gas than a transaction can have is an invalid answer, of a build and of an estimate', async () => {
+  saying({ eth_estimateGas: hex(BOUNDS.units) })
+  const { rpc, reader } = openReader(faulty.httpUrl)
+  const transaction = { from: OWNER, to: TOKEN, data: '0x00', value: 0n }
+  const estimate = (pool: RpcPool) => estimateGasLimit(pool, transaction, BOUNDS.units)
+  assert.equal(await reader.gasOf(call(TOKEN)), BOUNDS.units)
+  assert.equal(await estimate(rpc), BOUNDS.units)
+  saying({ eth_estimateGas: hex(BOUNDS.units + 1n) })
+  const beyond = openReader(faulty.httpUrl)
+  assert.equal(await outcomeOf(beyond.reader.gasOf(call(TOKEN))), 'CHAIN_CONNECTION_ERROR')
+  assert.equal(await outcomeOf(estimate(openReader(faulty.httpUrl).rpc)), 'CHAIN_CONNECTION_ERROR')
+})
+
+test('fees that a caller names are not bounded', async () => {
+  const fees = { maxFeePerGas: 10n ** 16n, maxPriorityFeePerGas: 10n ** 15n }
+  const unsigned = { to: TOKEN, data: '0x00', valueRaw: 0n, nonce: 0, isRunnable: true } as const
+  const { reader } = openReader(anvil.httpUrl)
+  const order = { owner: OWNER, chainId: 1, fees }
+  const built = await unsignedCall(reader, order, { ...unsigned, defaultGas: 9n })
+  assert.deepEqual(built.transaction.fees, fees)
 })

@@ -222,15 +222,6 @@ test('sending is limited per organization: a burst of ten, then five per second'
   assert.ok(Number(refused[0]?.headers.get('retry-after')) >= 1)
 })
 
-test('sending without a reachable node answers 503, and so does a chain without a configured node', async () => {
-  const hex = await sign()
-  await anvil.stop()
-  await until(async () => (await refusal(hex))[1] === 50002, 'the outage')
-  await api.stop()
-  api = await startApi()
-  assert.deepEqual(await refusal(hex), [503, 50018, undefined])
-})
-
 test('what cannot be read counts for the rate, too: it takes as long as what can', async () => {
   const answers = await Promise.all(Array.from({ length: 60 }, () => refusal('0x02c0')))
   const limited = answers.filter(([status]) => status === 429)
@@ -239,4 +230,13 @@ test('what cannot be read counts for the rate, too: it takes as long as what can
     answers.filter(([status]) => status !== 429 && status !== 400),
     [],
   )
+})
+
+test('sending without a reachable node answers 503, and so does a chain without a configured node', async () => {
+  const hex = await sign()
+  await anvil.stop()
+  await until(async () => (await refusal(hex))[1] === 50002, 'the outage')
+  await api.stop()
+  api = await startApi()
+  assert.deepEqual(await refusal(hex), [503, 50018, undefined])
 })

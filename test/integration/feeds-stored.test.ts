@@ -147,7 +147,7 @@ const ROWS: readonly Stored[] = [
   {
     chain: 'eth',
     block: packets,
-    rows: { redpackets: 1, redpacket_claims: 1, redpacket_refunds: 1 },
+    rows: { redpackets: 1, redpacket_creations: 1, redpacket_claims: 1, redpacket_refunds: 1 },
   },
   { chain: 'eth', block: labelled, rows: { address_label_events: 3 } },
 ]

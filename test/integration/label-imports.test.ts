@@ -107,6 +107,7 @@ const writeAtOnce = async (into: Pick<Warehouse, 'query' | 'insert'>, lists: rea
         'csv',
         `address,category,valid_from\n${addressOf('A')},scam,2025-01-01\n`,
       ),
+      retracted: [],
       nowMs: NOW_MS,
     })
   return Promise.all([

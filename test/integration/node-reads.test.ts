@@ -1,10 +1,12 @@
 /** What callers have nodes asked: in turn by organization, behind nothing that is sent, and never more than an answer may be long. */
+
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { evmChainCheck } from '../../core/rpc/evm-chain-check.ts'
 import { OversizedAnswer, openRpcPool } from '../../core/rpc/pool.ts'
+import { gasBoundsOf } from '../../schemas/chains.ts'
 import { createEvmAccountReader } from '../../serving/dex/evm-account.ts'
 import { buildCreation } from '../../serving/red-packets/build.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
@@ -123,7 +125,7 @@ test('an answer that a contract makes too long is not read, and the node is not 
   for (const url of [anvil.httpUrl, anvil.wsUrl]) {
     const metrics = makeMetrics()
     const rpc = openPool(url, metrics)
-    const reader = createEvmAccountReader(rpc)
+    const reader = createEvmAccountReader(rpc, gasBoundsOf('eth'))
     const [held, coin] = await Promise.all([
       reader.balance(OWNER, LONG),
       reader.balance(OWNER, null),
@@ -146,7 +148,7 @@ test('an answer that a contract makes too long is not read, and the node is not 
 
 test("the key of a packet's password is derived only where its creator can pay", async () => {
   const rpc = openPool(anvil.httpUrl)
-  const reader = createEvmAccountReader(rpc)
+  const reader = createEvmAccountReader(rpc, gasBoundsOf('eth'))
   let derived = 0
   const terms = {
     salt: `0x${'11'.repeat(32)}` as const,

@@ -36,7 +36,13 @@ before(async () => {
   )
   await api.warehouse.insert(
     'eth_redpacket_claims',
-    numbers.map((n) => ({ ...position(n), packet_id: PACKET, claimer: CREATOR, amount: '1' })),
+    numbers.map((n) => ({
+      ...position(n),
+      event_index: 1,
+      packet_id: PACKET,
+      claimer: CREATOR,
+      amount: '1',
+    })),
   )
 })
 after(() => api.stop())

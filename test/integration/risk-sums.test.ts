@@ -46,7 +46,9 @@ const finalize = async (n: number): Promise<number | null> => {
 }
 
 const screened = async (request: AssessmentRequest, nowMs: number, askedMs?: number) => {
-  const screening = await screen({ warehouse, nowMs: () => nowMs }, request, [], askedMs)
+  const screening = await screen({ warehouse, nowMs: () => nowMs, chains: ['eth'] }, request, [], {
+    askedMs,
+  })
   assert.ok(screening.outcome === 'done')
   return screening
 }

@@ -6,6 +6,7 @@ import { Fault } from '../../core/errors.ts'
 import { runTransferEdges } from '../../processors/rollups/transfer-edges.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { SEARCH_BOUNDS } from '../../schemas/risk.ts'
+import type { FoundTransfer } from '../../serving/risk/assessment.ts'
 import { type LabelFormat, parseLabels } from '../../serving/risk/label-formats.ts'
 import { screen } from '../../serving/risk/screen.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
@@ -67,7 +68,7 @@ ${at('E')},exchange,An exchange,https://example.org/e,2025-01-01,
 const assessAddress = async (letter: string, nowMs = NOW_MS, bounds = SEARCH_BOUNDS) => {
   const request = { kind: 'address', address: at(letter), chains: ['eth'] } as const
   const screened = await screen(
-    { warehouse: api.warehouse, nowMs: () => nowMs, bounds },
+    { warehouse: api.warehouse, nowMs: () => nowMs, chains: ['eth'], bounds },
     request,
     [],
   )
@@ -251,7 +252,7 @@ test('an address, a transfer and a withdrawal are registered and screened, and t
 /** Screens a transfer of `tx(900)` on Polygon. */
 const screenAsset = (asset: string, reference: string, chainExtra = {}) =>
   screen(
-    { warehouse: api.warehouse, nowMs: () => NOW_MS, chainExtra },
+    { warehouse: api.warehouse, nowMs: () => NOW_MS, chains: ['polygon'], chainExtra },
     {
       ...({ kind: 'transfer', network: 'polygon', chain: 'polygon', direction: 'sent' } as const),
       asset,
@@ -297,6 +298,74 @@ test('a transfer whose asset or address its transaction does not have ends with 
   assert.equal(await placeOf(at('U'), `${tx(900)}:${at('B')}`), 'asset_mismatch')
   assert.equal(await placeOf('POL', `${tx(900)}:${at('X')}`), 'address_mismatch')
   assert.equal(await placeOf('POL', tx(901)), 'tx_not_found')
+})
+
+test('a stored transfer is assessed with new labels after its rows are gone, unless a reorg took it back', async () => {
+  const { warehouse } = api
+  const row = { ...transferRow(['H', 'I', 5_000], 0), block_slot: 500, block_hash: 'h500' }
+  const block = { block_time: START_MS, block_slot: 500, block_height: 500, block_hash: 'h500' }
+  const old = { ...row, tx_hash: tx(950) }
+  const removed = { ...row, tx_hash: tx(951), event_index: 1 }
+  const replaced = { ...row, tx_hash: tx(952), block_slot: 501, block_hash: 'h501' }
+  await warehouse.insert('eth_transfers', [old, removed, replaced])
+  const other = { ...block, block_slot: 501, block_hash: 'h501' }
+  await warehouse.insert(
+    'eth_blocks',
+    [block, other].map((each) => ({ ...each, _ver: 1 })),
+  )
+  const ask = async (tx_hash: string, stored?: FoundTransfer, asset = TOKEN) => {
+    const deps = { warehouse, nowMs: () => NOW_MS, chains: ['eth'] }
+    const named = { kind: 'transfer', network: 'ethereum', chain: 'eth', asset } as const
+    const request = { ...named, transferReference: tx_hash, direction: 'received' } as const
+    const screened = await screen(deps, request, [], { storedTransfer: async () => stored })
+    return screened.outcome === 'done' ? screened.result : 'reason' in screened && screened.reason
+  }
+  const stored = async (tx_hash: string): Promise<FoundTransfer> => {
+    const result = await ask(tx_hash)
+    assert.ok(typeof result === 'object' && result.transfer !== null)
+    assert.equal(result.level, 'Low')
+    return result.transfer
+  }
+  const [aged, gone, moved] = [
+    await stored(old.tx_hash),
+    await stored(removed.tx_hash),
+    await stored(replaced.tx_hash),
+  ]
+  assert.deepEqual([aged.blockSlot, aged.blockHash], [500, 'h500'])
+  await importList('csv', 'later', `address,category\n${at('H')},sanctions\n`)
+  const mode = 'SETTINGS mutations_sync = 2'
+  await warehouse.command(`ALTER TABLE eth_transfers DELETE WHERE tx_hash = '${tx(950)}' ${mode}`)
+  await warehouse.insert('eth_transfers', [
+    { ...removed, _ver: 2, _del: 1 },
+    // Another transaction at the place of the one that was replaced.
+    { ...replaced, tx_hash: tx(953), block_hash: 'h501b', _ver: 3 },
+  ])
+  await warehouse.insert('eth_blocks', [
+    { ...other, _ver: 2, _del: 1 },
+    { ...other, block_hash: 'h501b', _ver: 3 },
+  ])
+  const { blockSlot: _slot, blockHash: _hash, ...ofOlderBuild } = aged
+  for (const transfer of [aged, ofOlderBuild]) {
+    const result = await ask(old.tx_hash, transfer)
+    assert.ok(typeof result === 'object')
+    assert.deepEqual([result.level, result.exposures[0]?.usd], ['Severe', 5_000])
+    assert.deepEqual(result.transfer, transfer)
+  }
+  const { blockSlot: _at, blockHash: _of, ...goneOlder } = gone
+  for (const [transfer, reason] of [
+    [gone, 'tx_not_found'],
+    [goneOlder, 'tx_not_found'],
+    [moved, 'tx_not_found'],
+  ] as const) {
+    assert.equal(await ask(transfer.tx, transfer), reason)
+  }
+  assert.equal(await ask(old.tx_hash), 'tx_not_found', 'it was not assessed before')
+  const unnamed = await ask(tx(953), { ...moved, tx: tx(953), blockHash: 'h501b' }, 'RENAMED')
+  assert.ok(
+    typeof unnamed === 'object',
+    'a transfer stays found where its token has another symbol',
+  )
+  assert.equal(await ask(tx(953), undefined, 'RENAMED'), 'asset_mismatch')
 })
 
 test('an asset that is the address of no token of the chain is refused', async () => {
@@ -436,7 +505,7 @@ test('a price that takes too long to read leaves the value of a withdrawal unkno
     assetId: null,
     memo: null,
   } as const
-  const screened = await screen({ warehouse, nowMs: () => NOW_MS }, request, [])
+  const screened = await screen({ warehouse, nowMs: () => NOW_MS, chains: ['eth'] }, request, [])
   assert.ok(screened.outcome === 'done')
   assert.deepEqual([screened.result.level, screened.result.assetPriceUsd], ['High', null])
 })
@@ -507,7 +576,11 @@ test('both sides of an assessment share one time budget, statements included', a
   }
   const bounds = { ...SEARCH_BOUNDS, timeMs: 4_000 }
   const request = { kind: 'address', address: at('A'), chains: ['eth'] } as const
-  const screened = await screen({ warehouse, nowMs: () => nowMs, bounds }, request, [])
+  const screened = await screen(
+    { warehouse, nowMs: () => nowMs, chains: ['eth'], bounds },
+    request,
+    [],
+  )
   assert.ok(screened.outcome === 'done')
   // Labels and sums of the address had all of the time. The first statement over edges had half of it and took more than all: no more
   // is asked.

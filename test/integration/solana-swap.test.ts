@@ -13,17 +13,21 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { openRpcPool, type RpcPool } from '../../core/rpc/pool.ts'
 import { sameGenesisCheck } from '../../core/rpc/svm-chain-check.ts'
 import type { Pool } from '../../serving/dex/pool.ts'
+import { createPoolGraph } from '../../serving/dex/pool-graph.ts'
 import { quoteSwap } from '../../serving/dex/quote.ts'
 import {
   associatedTokenAddress,
   createTokenAccount,
   TOKEN_PROGRAM,
+  transferSol,
   unwrapSol,
   wrapSol,
 } from '../../serving/dex/solana-calls.ts'
 import { MAX_TRANSACTION_BYTES, unsignedTransaction } from '../../serving/dex/solana-message.ts'
 import { createSolanaReader, type SolanaReader } from '../../serving/dex/solana-node.ts'
+import { solanaQuotes } from '../../serving/dex/solana-quotes.ts'
 import { buildSolanaSwap } from '../../serving/dex/solana-swap.ts'
+import { TIP_ACCOUNTS } from '../../serving/dex/solana-tip.ts'
 import { WRAPPED_SOL } from '../../serving/dex/solana-venues.ts'
 import { addressFor } from '../support/builders/svm-block.ts'
 import { startFaultyNode } from '../support/nodes/faulty.ts'
@@ -36,6 +40,12 @@ import {
   signedBy,
   startLocalSvm,
 } from '../support/nodes/local-svm.ts'
+import {
+  addressOf,
+  putCpmmPool,
+  putMint,
+  type RaydiumPool,
+} from '../support/nodes/raydium-pools.ts'
 
 const SOL = 1_000_000_000n
 const CPMM = 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C'
@@ -108,6 +118,48 @@ test('Solana swap accounts are created, SOL is wrapped and unwrapped, and creati
   assert.equal(await held(account), undefined)
   const left = (await held(owner))?.lamports ?? 0n
   assert.ok(left > 5n * SOL - 100_000n && left < 5n * SOL, 'all but the fees of three transactions')
+})
+
+test('a run tells what accounts are afterwards, and refuses an answer of a node that does not', async () => {
+  const wallet = await fundedWallet(node, 7, 5n * SOL)
+  const owner = wallet.address
+  const account = await associatedTokenAddress(owner, WRAPPED_SOL, TOKEN_PROGRAM)
+  const unsigned = unsignedTransaction(owner, await reader.lifetime(), [
+    createTokenAccount(owner, WRAPPED_SOL, { account, tokenProgram: TOKEN_PROGRAM }),
+    ...wrapSol(owner, account, SOL),
+  ])
+  const [paid, wrapped, pool, none] = await reader.runFor(unsigned, [
+    ...[owner, account, POOL],
+    addressFor('nobody'),
+  ])
+  assert.equal(Buffer.from(wrapped?.data ?? []).readBigUInt64LE(64), SOL)
+  const rent = (wrapped?.lamports ?? 0n) - SOL
+  assert.equal(paid?.lamports, 4n * SOL - rent - 5_000n)
+  assert.deepEqual([pool?.owner, none], [CPMM, undefined])
+  assert.equal(await held(account), undefined, 'it was only a run')
+  const tooMuch = [transferSol(owner, POOL, 6n * SOL)]
+  const failing = unsignedTransaction(owner, await reader.lifetime(), tooMuch)
+  await assert.rejects(reader.runFor(failing, [owner]), { faultName: 'DEX_SWAP_SIMULATED_FAILED' })
+  for (const accounts of [undefined, null, []]) {
+    node.answers.set('simulateTransaction', { value: { err: null, accounts } })
+    await assert.rejects(reader.runFor(unsigned, [owner]), { faultName: 'CHAIN_CONNECTION_ERROR' })
+  }
+  node.answers.delete('simulateTransaction')
+  const [first] = await reader.accounts([POOL], { firstBytes: 5 })
+  assert.equal(first?.data.length, 5)
+})
+
+test('a node that is behind the slot that is asked for is passed over', async () => {
+  const value = [null]
+  for (const context of [{ slot: 99 }, undefined]) {
+    node.answers.set('getMultipleAccounts', { value, ...(context && { context }) })
+    await assert.rejects(reader.accounts([POOL], { minSlot: 100 }), {
+      faultName: 'CHAIN_CONNECTION_ERROR',
+    })
+  }
+  node.answers.set('getMultipleAccounts', { value, context: { slot: 100 } })
+  assert.deepEqual(await reader.accounts([POOL], { minSlot: 100 }), [undefined])
+  node.answers.delete('getMultipleAccounts')
 })
 
 const PRICED: Pool = {
@@ -209,6 +261,68 @@ test('a swap is refused before it runs: too small a balance, a pool of another p
     buildSolanaSwap(reader, { ...order, quote: quoteOf(WRAPPED_SOL, SOL / 4n) }),
     refused('DEX_ROUTE_BUILD_FAILED'),
   )
+})
+
+test('wallets, their accounts of tokens and that of a tip are never taken from a look-up table', async () => {
+  const [first, second, third] = ['first', 'second', 'third'].map((name) =>
+    addressFor(`long ${name}`),
+  ) as [string, string, string]
+  const tokens = [WRAPPED_SOL, first, second, third]
+  for (const mint of tokens.slice(1)) putMint(node, mint)
+  const pools = tokens.slice(1).map((token, index): RaydiumPool => {
+    const pair = [tokens[index] ?? '', token] as const
+    const reserves = [1_000n * SOL, 1_000n * SOL] as const
+    return { address: addressFor(`long pool ${index}`), tokens: pair, reserves, feePips: 2_500n }
+  })
+  for (const pool of pools) await putCpmmPool(node, pool)
+  const { address: owner } = await fundedWallet(node, 6, 5n * SOL)
+  const priced = pools.map(
+    ({ feePips: _, ...pool }): Pool => ({
+      ...pool,
+      kind: 'fee_on_input',
+      protocol: 'raydium_cpmm',
+      feePips: 2_500,
+      tvlUsd: 1_000_000,
+    }),
+  )
+  const request = {
+    tokenIn: WRAPPED_SOL,
+    tokenOut: third,
+    mode: 'exact_in',
+    amountRaw: SOL,
+  } as const
+  const graph = createPoolGraph(priced, { minTvlUsd: 0, poolsPerPair: 8 })
+  const [quote] = solanaQuotes(
+    { graph, hubs: new Set(tokens) },
+    { request, slippageBps: 500, wanted: undefined, owner, recipient: owner },
+  )
+  assert.ok(quote)
+  const accounts = await Promise.all(
+    tokens.map((token) => associatedTokenAddress(owner, token, TOKEN_PROGRAM)),
+  )
+  const others = pools.flatMap(({ address: at }) => [
+    at,
+    ...['config', 'observation', 'vault 0', 'vault 1'].map((part) => addressOf(`${at} ${part}`)),
+  ])
+  const told = [...TIP_ACCOUNTS, owner, ...accounts, ...tokens, ...others]
+  // The programs of the swaps are not here: the run is that of no node.
+  const liar: SolanaReader = {
+    ...reader,
+    lookupTables: async () => ({ [addressFor('lying table')]: told }),
+    run: async () => ({ unitsConsumed: 90_000 }) as never,
+  }
+  const { transaction } = await buildSolanaSwap(liar, {
+    owner,
+    priorityFee: 7n,
+    tip: 1_000n,
+    quote,
+  })
+  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(transaction))
+  const message = getCompiledTransactionMessageDecoder().decode(messageBytes)
+  assert.ok(message.version === 0 && (message.addressTableLookups ?? []).length === 1)
+  const own: readonly string[] = message.staticAccounts
+  for (const key of [owner, ...accounts]) assert.ok(own.includes(key), key)
+  assert.equal(TIP_ACCOUNTS.filter((key) => own.includes(key)).length, 1)
 })
 
 test('look-up tables are those that are active and are tables', async () => {

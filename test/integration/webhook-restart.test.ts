@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { globalTopic } from '../../schemas/topics.ts'
 import { messageId } from '../../serving/webhooks/message.ts'
+import { SENDER_GROUP } from '../../serving/webhooks/topics.ts'
 import { until } from '../support/until.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
 import {
   buildTokenEvent,
   buildTokenRecord,
   startWebhookStack,
+  TEST_OWNER,
   type WebhookStack,
 } from '../support/webhook-stack.ts'
 
@@ -54,6 +57,53 @@ test('the outbox waits for a sender; one that stops in the middle loses nothing'
   await until(() => new Set(ids()).size === 60)
   assert.deepEqual(new Set(ids()), new Set(wanted))
   assert.ok(ids().length <= 60 + restarts * 4, 'only what was on its way may come twice')
+})
+
+test('a sender that dies between two commits: what it had recorded is not sent again, all else is', async () => {
+  const { stack, receiver } = await opened({ config: { webhookInFlight: 4 } })
+  receiver.answer('/slow', (response, _request, nth) => {
+    if (nth > 4) response.writeHead(200).end()
+  })
+  await stack.endpoint({ url: `${receiver.base}/fast` })
+  await stack.endpoint({ url: `${receiver.base}/slow` })
+  await stack.startMatcher()
+  await stack.publish(CREATED, record(300))
+  let left = 3
+  const died: unknown[] = []
+  const dying = await stack.startSender(undefined, (own, given) => {
+    if (left > 0) {
+      left -= 1
+      return own(given)
+    }
+    died.push(given)
+    return new Promise(() => undefined)
+  })
+  await until(() => died.length > 0, 'the process stands still in a commit')
+  await dying.stop()
+  const recorded = new Set(
+    (await stack.attempts()).map(({ endpoint_id, message_id }) => `${endpoint_id} ${message_id}`),
+  )
+  const offsets = await stack.bus.offsets(SENDER_GROUP, [globalTopic('webhookOutbox')])
+  const passed = offsets.reduce((sum, { offset }) => sum + offset, 0)
+  assert.ok(recorded.size > 0 && passed > 0, `${recorded.size} recorded, ${passed} passed`)
+  const before = new Map(['/fast', '/slow'].map((path) => [path, receiver.at(path).length]))
+  await stack.startSender()
+  const idsAt = (path: string) =>
+    receiver.at(path).map(({ headers }) => String(headers['webhook-id']))
+  await until(() => ['/fast', '/slow'].every((path) => new Set(idsAt(path)).size === 300))
+  await until(async () => (await stack.attempts()).length >= 600, 'every end is recorded')
+  const fast = stack.webhookContext.store
+    .ofOrg(TEST_OWNER.orgId)
+    .find(({ url }) => url.endsWith('/fast'))
+  const again = idsAt('/fast').slice(before.get('/fast') ?? 0)
+  assert.deepEqual(
+    again.filter((id) => recorded.has(`${fast?.endpoint_id} ${id}`)),
+    [],
+    'what is recorded does not come again',
+  )
+  const attempts = (await stack.attempts()).filter(({ status }) => status === 'success')
+  const ends = new Set(attempts.map(({ endpoint_id, message_id }) => endpoint_id + message_id))
+  assert.equal(ends.size, 600)
 })
 
 test('a pause between attempts survives a restart', async () => {

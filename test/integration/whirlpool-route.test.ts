@@ -24,9 +24,9 @@ import { addWhirlpoolProgram, putWhirlpool, WHIRLPOOL_PROGRAM } from '../support
 import { createRestReader } from '../support/rest-reader.ts'
 
 const WSOL = 'So11111111111111111111111111111111111111112'
-const [MINT, ADAPTIVE, TAXED, GONE] = ['whirl', 'adaptive', 'taxed', 'gone'].map((name) =>
-  addressFor(`${name} mint`),
-) as [string, string, string, string]
+const [MINT, ADAPTIVE, TAXED, GONE, TRADED, LIED] = [
+  ...['whirl', 'adaptive', 'taxed', 'gone', 'traded', 'lied'],
+].map((name) => addressFor(`${name} mint`)) as [string, string, string, string, string, string]
 const SOL = 1_000_000_000n
 const START = { tickSpacing: 64, feePips: 3_000, tick: -20_000 }
 const POSITIONS = [
@@ -41,6 +41,7 @@ let node: LocalSvm
 let api: TestApi
 let wallet: KeyPairSigner
 let pool = ''
+let lied = ''
 const { read, codeOf } = createRestReader(() => api)
 
 const mintData = (extensions?: Buffer): Buffer => {
@@ -54,13 +55,15 @@ const mintData = (extensions?: Buffer): Buffer => {
 /** The head of an extension with fees on transfers, and room for its values. Source: solana-program/token-2022. */
 const transferFee = (): Buffer => Buffer.concat([Buffer.from([1, 0, 108, 0]), Buffer.alloc(108)])
 
-const poolRow = (address: string, mint: string) => {
+const poolRow = (address: string, mint: string, unitsForOneSol?: number) => {
   const isFirst = mint < WSOL
+  const price = unitsForOneSol && (isFirst ? 1 / unitsForOneSol : unitsForOneSol)
   return {
     pool_address: address,
     token_a: isFirst ? mint : WSOL,
     token_b: isFirst ? WSOL : mint,
     base_is_a: isFirst ? 1 : 0,
+    price_a_to_b: price ?? null,
     _ver: 9,
     decimals_a: isFirst ? 6 : 9,
     decimals_b: isFirst ? 9 : 6,
@@ -76,13 +79,15 @@ before(async () => {
   node = await startLocalSvm()
   addWhirlpoolProgram(node)
   wallet = await fundedWallet(node, 1, 500n * SOL)
-  for (const mint of [MINT, ADAPTIVE, GONE])
+  for (const mint of [MINT, ADAPTIVE, GONE, TRADED, LIED])
     putAccount(node, mint, { owner: TOKEN_PROGRAM, data: mintData() })
   putAccount(node, TAXED, { owner: TOKEN_2022_PROGRAM, data: mintData(transferFee()) })
   const start = { mintA: WSOL, ...START, positions: POSITIONS }
   pool = await putWhirlpool(node, { ...start, mintB: MINT })
   const adaptive = await putWhirlpool(node, { ...start, mintB: ADAPTIVE, feeTier: 1_024 })
   const taxed = await putWhirlpool(node, { ...start, mintB: TAXED })
+  const traded = await putWhirlpool(node, { ...start, mintB: TRADED })
+  lied = await putWhirlpool(node, { ...start, mintB: LIED })
   api = await startApi({
     chains: ['eth', 'sol'],
     overrides: { chainRpcUrls: { sol: [node.url] }, rpcTimeoutMs: 1_000 },
@@ -91,6 +96,9 @@ before(async () => {
     poolRow(pool, MINT),
     poolRow(adaptive, ADAPTIVE),
     poolRow(taxed, TAXED),
+    // The node says 135 units for one SOL.
+    poolRow(traded, TRADED, 140),
+    poolRow(lied, LIED, 270),
     poolRow(addressFor('gone pool'), GONE),
   ])
   await api.warehouse.insert('sol_blocks', [
@@ -162,6 +170,22 @@ const received = async ({ serializedTx }: Pick<SwapRouteResponse, 'serializedTx'
 /** The next request reads the pool again. */
 const forgetStates = (): void =>
   api.markets.get('sol')?.pools.keepRead(pool, null, Number.NEGATIVE_INFINITY)
+
+test('a pool is not quoted where the node says another price than its last swap paid', async () => {
+  await read(quotePath({ outputMint: TRADED }))
+  assert.deepEqual(await codeOf(quotePath({ outputMint: LIED })), [422, 50_010])
+  const body = JSON.stringify({
+    dex: 'auto',
+    poolAddress: lied,
+    userAddress: wallet.address,
+    amount: String(SOL),
+    inputMint: WSOL,
+  })
+  const headers = { 'content-type': 'application/json', 'x-api-key': api.apiKey }
+  const answer = await callApi(api, '/v2/dex/sol/swap', { method: 'POST', headers, body })
+  assert.equal(answer.status, 422)
+  assert.match(JSON.stringify(answer.body), /50010.*not what its last swap paid/)
+})
 
 test('routes and swaps are transactions of what is quoted', async () => {
   for (const [path, asked] of [

@@ -9,6 +9,7 @@ import { createPlanner } from '../../serving/graphql/plan.ts'
 import { toPlainDecimal } from '../../serving/graphql/scalars.ts'
 import { buildCubeSchema } from '../../serving/graphql/schema.ts'
 import { graphqlQueryArbitrary } from '../support/graphql-query-arbitrary.ts'
+import { planFacts } from '../support/plan-facts.ts'
 
 const CHAINS = ['eth', 'bsc', 'sol']
 
@@ -22,14 +23,30 @@ test('GraphQL: no value of a literal or a variable appears in SQL text', () => {
       const { selections } = planner(generated)
       assert.equal(selections.length, 1)
       for (const selection of selections) {
-        const { sql, params } = compileQuery(selection, 0)
+        const { sql, paramsAt } = compileQuery(selection)
         for (const value of generated.values) assert.ok(!sql.includes(value), `${value} in ${sql}`)
         assert.ok(!/zq/i.test(sql.replace(CONSTANT_ADDRESS, '')), sql)
-        for (const name of Object.keys(params ?? {}))
+        for (const name of Object.keys(paramsAt(0)))
           assert.ok(sql.includes(`{${name}:`), `${name} is not used`)
       }
     }),
     { numRuns: 500 },
+  )
+})
+
+test('a plan is the same whatever was planned before from the same text', () => {
+  const catalogue = buildCubeSchema(CUBES, CHAINS)
+  fc.assert(
+    fc.property(graphqlQueryArbitrary, fc.constantFrom('other', '0xAB', null), (generated, v) => {
+      const alone = planFacts(createPlanner(catalogue, QUERY_LIMITS).plan(generated))
+      const { plan } = createPlanner(catalogue, QUERY_LIMITS)
+      if ('v' in generated.variables) {
+        plan({ query: generated.query, variables: { v } })
+        plan({ query: generated.query, variables: {} })
+      }
+      assert.deepEqual(planFacts(plan(generated)), alone)
+    }),
+    { numRuns: 300 },
   )
 })
 

@@ -16,6 +16,7 @@ import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import { type ChainNodes, createChainNodes } from '../../core/rpc/chain-nodes.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import type { ChainId } from '../../schemas/chains.ts'
+import { gasBoundsOf } from '../../schemas/chains.ts'
 import { PLANS } from '../../schemas/plans.ts'
 import { createOrganizations, type Organizations } from '../../serving/auth/organizations.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
@@ -55,6 +56,9 @@ import { createSevereLabelCheck } from '../../serving/risk/severe-labels.ts'
 import { createWebhookContext } from '../../serving/webhooks/context.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
 import { assertNoRejectedStatements } from './assert-no-rejected-statements.ts'
+
+/** Chains of risk screening. */
+const RISK_CHAINS = ['eth']
 
 /** Quick plans, so that only the tests of limits meet one; `free` keeps its rate and has one unit. */
 const TEST_PLANS = {
@@ -178,6 +182,7 @@ export const startApi = async (
   const jobs = await openJobStore(shared)
   const risk = await openAssessmentStore({
     ...shared,
+    chains: RISK_CHAINS,
     ...(given.maxAssessments !== undefined && { maxPerOrg: given.maxAssessments }),
   })
   const sent = followSentTransactions({ ...shared, jobs, nodes, chains: ['eth', 'sol'] })
@@ -193,7 +198,14 @@ export const startApi = async (
     },
     () => base,
   )
-  const screener = startScreener({ warehouse, store: risk, metrics, log, nowMs: Date.now })
+  const screener = startScreener({
+    warehouse,
+    metrics,
+    log,
+    store: risk,
+    nowMs: Date.now,
+    chains: RISK_CHAINS,
+  })
   const freshness = createFreshnessReader(warehouse, chains)
   const markets = new Map(
     ['eth', 'sol'].flatMap((id) => {
@@ -214,7 +226,9 @@ export const startApi = async (
     nowMs: Date.now,
     searches: createSearchTurns(),
     markets,
-    accounts: new Map(evm === undefined ? [] : [['eth', createEvmAccountReader(evm)]]),
+    accounts: new Map(
+      evm === undefined ? [] : [['eth', createEvmAccountReader(evm, gasBoundsOf('eth'))]],
+    ),
     solana: readers,
     accountPools: openAccountPools(markets, readers, {
       caller: { orgId: () => requireQueryCaller().orgId, shared: runSharedWork },
@@ -243,7 +257,7 @@ export const startApi = async (
       swapRoutes(swaps),
       poolSwapRoutes(swaps),
       tokenCreationRoutes(swaps),
-      riskRoutes({ store: risk, chains: ['eth'] }),
+      riskRoutes({ store: risk, chains: RISK_CHAINS }),
       webhookRoutes(webhooks.endpoints),
       webhookAttemptRoutes({
         ...webhooks,

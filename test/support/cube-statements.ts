@@ -16,8 +16,8 @@ export const cubeStatements = (): string => {
       const variables = (DOCUMENTED_VARIABLES[name] ?? {}) as Readonly<Record<string, unknown>>
       const statements = plan({ query, variables, operationName: name }).selections.map(
         (selection) => {
-          const { sql, params } = compileQuery(selection, NOW_MS)
-          return `-- ${selection.cube.name} ${JSON.stringify(params)}\n${sql};\n`
+          const { sql, paramsAt } = compileQuery(selection)
+          return `-- ${selection.cube.name} ${JSON.stringify(paramsAt(NOW_MS))}\n${sql};\n`
         },
       )
       return `-- ${name}\n${statements.join('')}`

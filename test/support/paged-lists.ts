@@ -284,7 +284,7 @@ const packetClaimList = (path: string): StoredList => ({
   paths: PACKET_ORDERS.map((order) => `${path}?limit=7${order}`),
   id: 'txHash',
   field: 'records',
-  setup: [packetAt(0, { packet_id: PACKET })],
+  setup: [packetAt(0, { packet_id: PACKET, block_slot: 0 })],
   row: (n) => ({ id: hash(n), tables: [claimAt(n)] }),
 })
 const QUESTION = hash(0xd0)

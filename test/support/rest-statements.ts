@@ -31,12 +31,13 @@ import { predictionActivityList } from '../../serving/queries/prediction-activit
 import * as positions from '../../serving/queries/prediction-positions.ts'
 import * as predictionWallets from '../../serving/queries/prediction-wallets.ts'
 import {
+  claimedRedPackets,
+  currentRedPacket,
   redPacketClaimCount,
   redPacketClaimList,
   redPacketClaimOf,
   redPacketCount,
   redPacketList,
-  redPacketsById,
   redPacketTotals,
 } from '../../serving/queries/red-packets.ts'
 import * as risk from '../../serving/queries/risk-graph.ts'
@@ -65,6 +66,7 @@ import {
 const CHAIN = 'eth'
 const TOKEN = 'token-1'
 const WALLET = 'wallet-1'
+const CREATION = { chain: CHAIN, packet_id: 'packet-1', slot: '7', event: 0 }
 const POOL = 'pool-1'
 const ROWS = 26
 const [FROM, TO] = [1_700_000_000_000, 1_700_003_600_000]
@@ -172,6 +174,11 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     tx: 'tx-1',
     asset: TOKEN,
     nativeTokens: ['coin-1'],
+  }),
+  'risk: whether a reorg took a transaction back': risk.retractionQuery(CHAIN, {
+    tx: 'tx-1',
+    slot: 7,
+    blockHash: 'hash-1',
   }),
   'new pools': pools.newPoolsQuery(CHAIN, ['uniswapv2'], ROWS),
   'snapshots of a pool': pools.poolSnapshotsList(CHAIN, POOL, undefined),
@@ -295,9 +302,15 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
   'claims of a red packet': redPacketClaimList({ chains: [CHAIN], id: '7TqVxm3Kfa' }),
   'number of claims of a wallet': redPacketClaimCount({ chains: [CHAIN], claimer: WALLET }),
   'number of red packets': redPacketCount({ chains: [CHAIN] }),
-  'red packets by id': redPacketsById([CHAIN], ['packet-1']),
-  'what was paid out of red packets': redPacketTotals([CHAIN], ['packet-1']),
-  'a claim of a wallet': redPacketClaimOf(CHAIN, 'packet-1', WALLET),
+  'a red packet by its share id': currentRedPacket({ chains: [CHAIN, 'sol'], id: '7TqVxm3Kfa' }),
+  'red packets that were claimed from': claimedRedPackets([CHAIN], [CREATION]),
+  'claims of a red packet since its creation': redPacketClaimList({
+    chains: [CHAIN],
+    id: 'packet-1',
+    since: CREATION,
+  }),
+  'what was paid out of red packets': redPacketTotals([CHAIN], [CREATION]),
+  'a claim of a wallet': redPacketClaimOf(CREATION, WALLET),
   'creators of tokens': creatorsQuery(CHAIN, [TOKEN]),
   'tokens of a creator': createdTokenList(CHAIN, WALLET),
   'names of tokens': tokenNamesQuery(CHAIN, [TOKEN]),

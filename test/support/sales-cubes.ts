@@ -116,9 +116,10 @@ export const salesStatement = (
   const query = `{ EVM(network: eth, dataset: combined) { ${selected} } }`
   const [selection] = plan({ query }).selections
   if (selection === undefined) throw new Error(`a document without a selection: ${query}`)
-  const { sql, params, shape } = compileQuery(selection, Date.UTC(2026, 2, 2))
+  const { sql, paramsAt, shape } = compileQuery(selection)
+  const params = paramsAt(Date.UTC(2026, 2, 2))
   return {
-    sql: sql.replace(/\{(p\d+):/g, (_, name: string) => `{${String(params?.[name])}:`),
+    sql: sql.replace(/\{(p\d+):/g, (_, name: string) => `{${String(params[name])}:`),
     printers: shape.slots.map(({ rule, places }) =>
       places === -1 ? rule : `units ${shape.columns[places]}`,
     ),

@@ -44,6 +44,8 @@ export interface WebhookStackOptions {
   readonly backlogLimits?: BacklogLimits
   readonly nowMs?: () => number
   readonly resolve?: ResolveHost
+  /** False: commits are not kept, so that a long run does not fill the memory. Default true. */
+  readonly keepCommits?: boolean
   /** Default: every organization is there and not suspended. */
   readonly orgOf?: FindOrg
 }
@@ -68,8 +70,11 @@ export interface WebhookStack {
     record: { readonly key: string; readonly value: DeepPartial<Messages[Name]> },
   ): Promise<void>
   startMatcher(): Promise<RunningTask>
-  /** `store`: what this sender knows of the endpoints; default: all. */
-  startSender(store?: EndpointStore): Promise<RunningTask & { backlog(): number }>
+  /** `store`: what this sender knows of the endpoints; default: all. `commit`: in place of the writer's own; default: as it is. */
+  startSender(
+    store?: EndpointStore,
+    commit?: (own: Writer['commit'], given: Commit) => ReturnType<Writer['commit']>,
+  ): Promise<RunningTask & { backlog(): number }>
   attempts(): Promise<readonly Attempt[]>
   /** Types of the operational events so far. */
   operations(): Promise<readonly string[]>
@@ -119,7 +124,7 @@ export const startWebhookStack = async (
   const orgOf = options.orgOf ?? (() => ({ suspended: false }))
   const commits: Commit[] = []
   const shared = {
-    bus: withRecordedCommits(bus, commits),
+    bus: options.keepCommits === false ? bus : withRecordedCommits(bus, commits),
     codec,
     store: webhookContext.store,
     orgOf,
@@ -158,10 +163,11 @@ export const startWebhookStack = async (
     publishTo: (topic, message, { key, value }) =>
       write(topicName(topic, 'sol'), key, codec.encode(message, value)),
     startMatcher: async () => held(await startMatcher({ ...shared, config }, ['sol'])),
-    startSender: async (store = webhookContext.store) =>
+    startSender: async (store = webhookContext.store, commit = (own, given) => own(given)) =>
       held(
         await startSender({
           ...shared,
+          bus: withCommit(shared.bus, commit),
           store,
           config,
           client,
@@ -190,18 +196,26 @@ export const startWebhookStack = async (
 }
 
 /** The bus with every commit of its lanes noted. */
-const withRecordedCommits = (bus: Bus, commits: Commit[]): Bus => ({
+const withRecordedCommits = (bus: Bus, commits: Commit[]): Bus =>
+  withCommit(bus, (own, given) => {
+    commits.push(given)
+    return own(given)
+  })
+
+/** The bus with another way to commit in its lanes. */
+const withCommit = (
+  bus: Bus,
+  commit: (own: Writer['commit'], given: Commit) => ReturnType<Writer['commit']>,
+): Bus => ({
   ...bus,
   subscribe: (subscription) =>
     bus.subscribe({
       ...subscription,
-      run: (lane) => {
-        const commit: Writer['commit'] = (given) => {
-          commits.push(given)
-          return lane.writer.commit(given)
-        }
-        return subscription.run({ ...lane, writer: { ...lane.writer, commit } })
-      },
+      run: ({ writer, ...lane }) =>
+        subscription.run({
+          ...lane,
+          writer: { ...writer, commit: (given) => commit(writer.commit, given) },
+        }),
     }),
 })
 

@@ -1,14 +1,18 @@
 /** Which pools a quote has read from a node, what is kept of a reading, and for whom. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { base58Decode } from '../../core/base58.ts'
 import { Fault } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { AccountPoolHead } from '../../serving/dex/account-pool.ts'
 import { createAccountPools } from '../../serving/dex/account-pools.ts'
 import type { Pool } from '../../serving/dex/pool.ts'
+import { createPoolProgress } from '../../serving/dex/pool-progress.ts'
+import { TOKEN_PROGRAM } from '../../serving/dex/solana-calls.ts'
 import type { SolanaAccount } from '../../serving/dex/solana-node.ts'
 import { WHIRLPOOL, WHIRLPOOL_LAYOUT } from '../../serving/dex/whirlpool-accounts.ts'
+import { whirlpoolSqrtPrice } from '../../serving/dex/whirlpool-step.ts'
 import { addressFor } from '../support/builders/svm-block.ts'
 
 const [SOLD, BOUGHT, HUB] = ['sold', 'bought', 'hub'].map(addressFor) as [string, string, string]
@@ -25,20 +29,24 @@ type Answer = (addresses: readonly string[]) => Promise<readonly (SolanaAccount 
 
 /** Account readings over scripted answers of a node and a clock of the test. */
 const withPools = (heads: readonly AccountPoolHead[], answer: Answer) => {
-  const state = { nowMs: 0, orgId: 'first' }
+  const state = { nowMs: 0, orgId: 'first', isPlausible: true }
   const calls: (readonly string[])[] = []
+  const minSlots: (number | undefined)[] = []
+  const progress = createPoolProgress()
   const held = new Map<string, { readonly pool: Pool | null; readonly untilMs: number }>()
   const isUnread = ({ address }: AccountPoolHead, nowMs: number): boolean =>
     (held.get(address)?.untilMs ?? Number.NEGATIVE_INFINITY) <= nowMs
   const metrics = makeMetrics()
   const pools = createAccountPools({
     reader: {
-      accounts: async (addresses) => {
+      accounts: async (addresses, options) => {
         calls.push(addresses)
+        minSlots.push(options?.minSlot)
         return answer(addresses)
       },
     },
     market: {
+      progress,
       hubs: new Set([HUB]),
       pools: {
         unread: (one: string, other: string, nowMs: number) =>
@@ -49,6 +57,7 @@ const withPools = (heads: readonly AccountPoolHead[], answer: Answer) => {
         unreadPool: () => undefined,
         keepRead: (address: string, pool: Pool | null, untilMs: number) =>
           void held.set(address, { pool, untilMs }),
+        isPlausible: () => state.isPlausible,
       } as never,
     },
     caller: { orgId: () => state.orgId, shared: (_, work) => work() },
@@ -61,7 +70,7 @@ const withPools = (heads: readonly AccountPoolHead[], answer: Answer) => {
     Object.fromEntries(
       (await metrics.poolReadings.get()).values.map(({ labels, value }) => [labels.outcome, value]),
     )
-  return { state, calls, held, read, outcomes }
+  return { state, calls, minSlots, progress, held, read, outcomes }
 }
 
 /** The account of a pool at a tick. Layout: orca-so/whirlpools state/whirlpool.rs. */
@@ -70,7 +79,9 @@ const whirlpoolAt = (tick: number): Buffer => {
   data.write('3f95d10ce1806309', 'hex')
   data.writeUInt16LE(64, WHIRLPOOL_LAYOUT.tickSpacing)
   data.writeUInt16LE(64, WHIRLPOOL_LAYOUT.feeTier)
-  data.writeBigUInt64LE(1n, WHIRLPOOL_LAYOUT.sqrtPrice + 8)
+  const sqrtPrice = whirlpoolSqrtPrice(tick)
+  data.writeBigUInt64LE(sqrtPrice & ((1n << 64n) - 1n), WHIRLPOOL_LAYOUT.sqrtPrice)
+  data.writeBigUInt64LE(sqrtPrice >> 64n, WHIRLPOOL_LAYOUT.sqrtPrice + 8)
   data.writeInt32LE(tick, WHIRLPOOL_LAYOUT.tick)
   return data
 }
@@ -177,4 +188,45 @@ test('a pool whose account becomes that of another program between both readings
   await read()
   assert.equal(readings, 2)
   assert.equal(held.get(DIRECT[0]?.address ?? '')?.pool, null)
+})
+
+/** Accounts of a pool of which no array was made, with two mints of the first token program. */
+const answering: Answer = async (addresses) => {
+  const pool = whirlpoolAt(0)
+  pool.set(base58Decode(SOLD) ?? [], WHIRLPOOL_LAYOUT.mintA)
+  pool.set(base58Decode(BOUGHT) ?? [], WHIRLPOOL_LAYOUT.mintB)
+  const mint = { owner: TOKEN_PROGRAM, lamports: 1n, data: new Uint8Array(82) }
+  return addresses.map((address) => {
+    if (address === SOLD || address === BOUGHT) return mint
+    return address === DIRECT[0]?.address
+      ? { owner: WHIRLPOOL, lamports: 1n, data: pool }
+      : undefined
+  })
+}
+
+test('a pool is left out for two seconds where the node says a price that is not plausible', async () => {
+  const { state, calls, held, read, outcomes } = withPools(DIRECT.slice(0, 1), answering)
+  const key = DIRECT[0]?.address ?? ''
+  await read()
+  assert.equal(held.get(key)?.pool?.address, key)
+  state.nowMs = 2_000
+  state.isPlausible = false
+  await read()
+  assert.deepEqual(held.get(key), { pool: null, untilMs: 4_000 })
+  state.nowMs = 3_999
+  await read()
+  assert.equal(calls.length, 4, 'two for each reading')
+  assert.deepEqual(await outcomes(), { read: 1, implausible: 1 })
+})
+
+test('accounts are read as of no slot that lies more than twenty behind the pools of the topics', async () => {
+  const { state, minSlots, progress, read } = withPools(
+    [headOf('slots', [SOLD, BOUGHT])],
+    async () => [undefined],
+  )
+  await read()
+  state.nowMs += 60_000
+  progress.block({ seq: 1, place: { height: 900, slot: 1_000 }, records: 0 })
+  await read()
+  assert.deepEqual([minSlots.at(0), minSlots.at(-1)], [undefined, 980])
 })

@@ -142,7 +142,7 @@ test('payments on Solana have a wallet, a key that fits its account, and a node 
   loadConfig({ ...test, X402_SOLANA_FEE_PAYER: address })
   const both = { ...on, X402_NETWORKS: 'base,solana', X402_PAY_TO: `0x${'22'.repeat(20)}` }
   const gas = { X402_GAS_KEY: `0x${'11'.repeat(32)}`, X402_RPC_URL: 'https://node.example.com' }
-  assert.equal(loadConfig({ ...both, ...key, ...node, ...gas }).x402SolanaMaxFee, 50_000)
+  assert.equal(loadConfig({ ...both, ...key, ...node, ...gas }).x402SolanaMaxFee, 15_000)
   for (const [environment, complaint] of [
     [{ X402_NETWORKS: 'solana' }, /X402_SOLANA_PAY_TO and/],
     [{ X402_SOLANA_PAY_TO: address }, /X402_NETWORKS go/],

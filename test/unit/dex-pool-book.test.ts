@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { sqrtPriceAtTick } from '../../core/prices/tick-math.ts'
 import type { DexPoolEvents, PoolState } from '../../schemas/wire.ts'
+import type { Pool } from '../../serving/dex/pool.ts'
 import { createPoolBook, type PoolBook } from '../../serving/dex/pool-book.ts'
 import { chainVenues } from '../../serving/dex/quotable-protocols.ts'
 import type { PoolStateRow } from '../../serving/queries/pool-states.ts'
@@ -169,6 +170,7 @@ const ROW: PoolStateRow = {
   reserve_a: null,
   reserve_b: null,
   depth_usd: 5,
+  price: null,
   fee_pips: 3_000,
   is_complete: 1,
   sqrt_price_x96: String(sqrtPriceAtTick(0)),
@@ -353,4 +355,78 @@ test('verified reserves of the tables equal those of the log', () => {
   assert.deepEqual(pool?.kind === 'fee_on_input' && pool.reserves, [10n, 8n])
   book.load([{ ...stored, is_doubted: 1 }], [], [])
   assert.equal(book.pool(PRICED.address, 0), null)
+})
+
+/** A state as a node says it: so much of the second token for one of the first, in base units. */
+const readAt = (price: number): Pool => ({
+  kind: 'whirlpool',
+  address: PAIR.address,
+  protocol: 'orca_whirlpool',
+  tokens: PAIR.tokens,
+  tvlUsd: null,
+  sqrtPrice: BigInt(Math.floor(Math.sqrt(price) * 2 ** 64)),
+  tick: 0,
+  liquidity: 1n,
+  feePips: 0,
+  tickSpacing: 64,
+  ticks: [],
+  sideOfA: 0,
+  arrays: [],
+})
+
+const swapOf = (one: bigint, other: bigint): PoolAfter => ({ type: 'SWAP', amounts: [one, other] })
+const E6 = 1_000_000n
+
+/** Prices around another: near it, and beyond the bound on both sides. */
+const requireBound = (book: PoolBook, price: number, label: string): void => {
+  for (const near of [0.851, 1, 1 / 0.851])
+    assert.ok(book.isPlausible(readAt(price * near)), `${label}: ${near}`)
+  for (const far of [0.000_01, 0.5, 0.849, 1 / 0.849, 2, 100_000])
+    assert.ok(!book.isPlausible(readAt(price * far)), `${label}: ${far}`)
+}
+
+test('a price that a node says is near to what the last swap of the pool paid, or it is not plausible', () => {
+  const book = makeBook()
+  assert.ok(book.isPlausible(readAt(1)), 'a pool that is not known')
+  const records = tape(PAIR, [
+    { type: 'INCREASE_LIQUIDITY', reserves: [1n, 1n] },
+    swapOf(E6, 3n * E6),
+    swapOf(2n * E6, E6),
+  ])
+  const [opened, first, second] = records as [DexPoolEvents, DexPoolEvents, DexPoolEvents]
+  book.accept(opened)
+  assert.ok(book.isPlausible(readAt(7)), 'a pool without a swap')
+  book.accept(first)
+  requireBound(book, 3, 'first swap')
+  book.accept(second)
+  requireBound(book, 0.5, 'second swap')
+  book.accept(retracted(second, 4))
+  requireBound(book, 3, 'the second swap taken back')
+  book.accept(retracted(first, 5))
+  assert.ok(book.isPlausible(readAt(7)), 'both taken back')
+})
+
+test('neither a change of liquidity nor a swap of very little changes the price that is known', () => {
+  const book = makeBook()
+  const steps: readonly PoolAfter[] = [
+    swapOf(E6, 3n * E6),
+    { type: 'INCREASE_LIQUIDITY', amounts: [E6, E6] },
+    swapOf(9_999n, E6),
+    swapOf(E6, 9_999n),
+  ]
+  for (const record of tape(PAIR, steps)) book.accept(record)
+  requireBound(book, 3, 'after all')
+})
+
+test('the price of the tables is that of the last swap, in the decimals of the tokens', () => {
+  const book = makeBook()
+  // 0.4 units of 18 decimals for one of 6: 4 * 10^11 base units for one, of the other token.
+  const stored = { ...ROW, pool: PAIR.address, price: 0.4 }
+  book.load([stored], [], [])
+  requireBound(book, 1 / 4e11, 'from the tables')
+  for (const unknown of [{ price: null }, { price: 0 }, { price: 0.4, decimals_a: null }]) {
+    const other = makeBook()
+    other.load([{ ...stored, ...unknown }], [], [])
+    assert.ok(other.isPlausible(readAt(1)))
+  }
 })

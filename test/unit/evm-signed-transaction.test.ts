@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Hex, keccak256, numberToHex, parseGwei, serializeTransaction, toRlp } from 'viem'
+import {
+  type Hex,
+  keccak256,
+  numberToHex,
+  parseGwei,
+  recoverTransactionAddress,
+  serializeTransaction,
+  toRlp,
+} from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { Fault } from '../../core/errors.ts'
 import { readSignedTransaction } from '../../serving/dex/evm-signed-transaction.ts'
@@ -37,6 +45,60 @@ test('every kind of signed transaction is read from hex and base64', async () =>
     const upper = `0x${hex.slice(2).toUpperCase()}`
     assert.deepEqual(await readSignedTransaction(upper, 1), wanted, kind.type)
   }
+})
+
+test('the signer is found from the bytes as they were signed, of every kind and chain', async () => {
+  const accessList = [{ address: TO, storageKeys: [numberToHex(1, { size: 32 })] }]
+  const authorizationList = [
+    await signer.signAuthorization({ address: TO, chainId: 1, nonce: 0 }),
+  ] as const
+  for (const chainId of [1, 56, 127, 128, 137, 8_453, 43_114, 4_294_967_295])
+    for (const data of [
+      '0x',
+      '0x7f',
+      '0x80',
+      `0x${'ab'.repeat(55)}`,
+      `0x${'ab'.repeat(70_000 >> 1)}`,
+    ])
+      for (const kind of [
+        { type: 'legacy', gasPrice: 5n },
+        { type: 'eip2930', gasPrice: 5n, accessList },
+        { type: 'eip1559', ...fees, accessList },
+        { type: 'eip7702', ...fees, authorizationList },
+      ] as const) {
+        const given = { ...plain, chainId, data: data as Hex, nonce: data.length }
+        const hex = await signer.signTransaction(Object.assign(given, kind) as never)
+        const read = await readSignedTransaction(hex, chainId)
+        assert.equal(read.from, signer.address.toLowerCase(), `${kind.type} ${chainId}`)
+        assert.equal(
+          read.from,
+          (await recoverTransactionAddress({ serializedTransaction: hex as never })).toLowerCase(),
+        )
+        assert.deepEqual([read.hash, read.nonce], [keccak256(hex), data.length])
+      }
+})
+
+test('others get turns while a long transaction is read, a short one is read at once', async () => {
+  const turnsIn = async (dataBytes: number): Promise<number> => {
+    const data: Hex = `0x${'ab'.repeat(dataBytes)}`
+    const hex = await signer.signTransaction({ ...plain, ...fees, data })
+    let turns = 0
+    let isRead = false
+    const count = (): void => {
+      turns += 1
+      if (!isRead) setImmediate(count)
+    }
+    const immediate = setImmediate(count)
+    await readSignedTransaction(hex, 1)
+    isRead = true
+    clearImmediate(immediate)
+    return turns
+  }
+  // Modules that are loaded when they are first used take turns of their own.
+  await turnsIn(100)
+  const short = await turnsIn(100)
+  assert.ok(short <= 1, `${short}`)
+  assert.ok((await turnsIn(65_000)) >= short + 6)
 })
 
 test('an invalid signed transaction is refused with its reason', async () => {

@@ -23,7 +23,7 @@ const writeTable = async (
   assert.ok(selection)
   const budget = createAnswerBudget(maxBytes)
   const frame = CSV.frameOf(selection.fields, budget)
-  const layout = CSV.layoutOf(selection.fields, compileQuery(selection, 0).shape)
+  const layout = CSV.layoutOf(selection.fields, compileQuery(selection).shape)
   const { head, row, between, tail, marked } = createRecordTemplate(layout, frame)
   const written = rows.map((values) =>
     row.replace(/\$\{(\d+):JSON\}/g, (_, column: string) => JSON.stringify(values[Number(column)])),

@@ -21,9 +21,10 @@ const rewritten = (query: string, variables: Readonly<Record<string, unknown>> =
   const parsed = validateDocument(parseDocument(query, limits, work), CATALOGUE.schema, work)
   const operation = selectOperation(parsed, undefined, 'query')
   const values = coerceVariables(operation, variables, { limits, work })
-  const { fragments } = parsed
+  const { fragments, fixed } = parsed
   const context = {
     fragments,
+    fixed,
     variables: values,
     catalogue: CATALOGUE,
     limits,

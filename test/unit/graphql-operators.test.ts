@@ -133,8 +133,8 @@ const compiled = (leaf: Leaf, given: Readonly<Record<string, unknown>>, hex = fa
   const binder = createQueryParameters()
   const condition = parseCondition(cubeOf(leaf), given)
   const use = (used: Leaf): string => used.sql
-  const sql = compileCondition(condition, { binder, use, hex, nowMs: NOW_MS })
-  return { sql, values: Object.values(binder.params) }
+  const sql = compileCondition(condition, { binder, use, hex })
+  return { sql, values: Object.values(binder.paramsAt(NOW_MS)) }
 }
 
 test('a filter operator compiles to its comparison, with a bound operand', () => {

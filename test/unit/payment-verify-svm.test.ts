@@ -8,11 +8,12 @@ import {
   type KeyPairSigner,
   partiallySignTransaction,
 } from '@solana/kit'
+import { loadConfig } from '../../core/config/load.ts'
 import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
 import { computeLimit, computePrice, used } from '../../serving/dex/solana-calls.ts'
 import type { SolanaInstruction } from '../../serving/dex/solana-message.ts'
 import type { PresentedPayment, SvmTerms } from '../../serving/payments/contract.ts'
-import { verifyExactSvm } from '../../serving/payments/exact-svm.ts'
+import { feeLamportsOf, tokenAccountOf, verifyExactSvm } from '../../serving/payments/exact-svm.ts'
 import {
   FEE_PAYER,
   MEMO_PROGRAM,
@@ -90,7 +91,6 @@ test('a transaction with one wrong part is refused with the name of the error', 
     ['good', {}],
     ['good', replaced(3)],
     ['good', replaced(3, memo('a'), memo('b'), memo('c'))],
-    ['good', replaced(3, { program: LIGHTHOUSE, accounts: [], data: Buffer.of(1) })],
     ['fee_payer_mismatch', { feePayer: payee.address }],
     ['payload_signature_invalid', { isUnsigned: true }],
     ['payload_amount_mismatch', { amountRaw: 999n }],
@@ -131,6 +131,72 @@ test('a transaction with one wrong part is refused with the name of the error', 
   for (const [wanted, changes] of cases)
     assert.equal(await verdictWith(changes), wanted, JSON.stringify(changes.change?.toString()))
   assert.equal(await verdictWith({}, { network: NETWORK }), 'payload_mint_mismatch')
+})
+
+/** A check of an account by Lighthouse. Bytes: kind, level of logs, then assertions. Source: Jac0xb/lighthouse, instruction.rs. */
+const check = (kind: number, accounts: SolanaInstruction['accounts'], bytes = 16) => ({
+  program: LIGHTHOUSE,
+  accounts,
+  data: Buffer.concat([Buffer.of(kind), Buffer.alloc(bytes - 1)]),
+})
+
+test('wallets may check the accounts of the payer, with up to three checks behind the transfer', async () => {
+  const source = tokenAccountOf(payer.address, PAYMENT_NETWORKS['solana-devnet']) ?? ''
+  for (const account of [payer.address, source])
+    for (const kind of [5, 6, 9, 10])
+      for (const bytes of [5, 16, 17, 27, 52, 128])
+        assert.equal(
+          await verdictWith(replaced(3, check(kind, [used(account, 'read')], bytes))),
+          'good',
+          `${kind} with ${bytes} bytes`,
+        )
+  const own = check(6, [used(payer.address, 'read')])
+  assert.equal(await verdictWith(replaced(3, own, check(10, [used(source, 'read')]), own)), 'good')
+  assert.equal(await verdictWith({ change: (all) => [...all, own] }), 'good')
+})
+
+test('a check is refused that time or strangers can let fail, and one of another form', async () => {
+  const unknown = 'payload_unknown_fourth_instruction'
+  const own = used(payer.address, 'read')
+  // Slot and time of the clock. Source: Jac0xb/lighthouse, types/assert/clock.rs.
+  assert.equal(await verdictWith(replaced(3, check(15, [], 12))), unknown)
+  assert.equal(await verdictWith(replaced(3, check(15, [own], 12))), unknown)
+  for (const kind of [0, 1, 2, 3, 4, 7, 8, 11, 12, 13, 14, 15, 16, 17, 18, 255])
+    assert.equal(await verdictWith(replaced(3, check(kind, [own]))), unknown, `kind ${kind}`)
+  const mint: string = PAYMENT_NETWORKS['solana-devnet'].asset
+  const destination = tokenAccountOf(payee.address, PAYMENT_NETWORKS['solana-devnet']) ?? ''
+  for (const account of [
+    'SysvarC1ock11111111111111111111111111111111',
+    mint,
+    destination,
+    payee.address,
+    LIGHTHOUSE,
+  ])
+    for (const kind of [5, 6, 9, 10])
+      assert.equal(await verdictWith(replaced(3, check(kind, [used(account, 'read')]))), unknown)
+  assert.equal(await verdictWith(replaced(3, check(5, []))), unknown)
+  assert.equal(await verdictWith(replaced(3, check(5, [own, own]))), unknown)
+  for (const bytes of [1, 2, 4, 129, 400])
+    assert.equal(await verdictWith(replaced(3, check(5, [own], bytes))), unknown, `${bytes} bytes`)
+  const later = { change: (all: readonly SolanaInstruction[]) => [...all, check(15, [own], 12)] }
+  assert.equal(await verdictWith(later), 'payload_unknown_fifth_instruction')
+})
+
+test('a fee is what two signatures and the limit of computation cost', async () => {
+  const feeOf = async (changes: SvmPaymentChanges) =>
+    feeLamportsOf({ transaction: await svmTransaction(payer, payee.address, changes) })
+  assert.equal(await feeOf({}), 10_001n)
+  assert.equal(await feeOf(replaced(1, computePrice(250_000n))), 15_000n)
+  assert.equal(await feeOf(replaced(1, memo('a'))), 0n)
+  assert.equal(feeLamportsOf({ transaction: 7 }), 0n)
+  // What wallets set fits into the default: 20,000 units at up to a quarter of a lamport.
+  const { x402SolanaMaxFee: maxFeeLamports } = loadConfig({}, { keyPepper: 'pepper' })
+  const svm = { ...TERMS, maxFeeLamports }
+  assert.equal(await verdictWith(replaced(1, computePrice(250_000n)), { svm }), 'good')
+  assert.equal(
+    await verdictWith(replaced(1, computePrice(250_001n)), { svm }),
+    'payload_transaction_instructions_compute_limit_instruction_too_high',
+  )
 })
 
 test('the fee payer pays the fee and is in no instruction', async () => {

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { test } from 'node:test'
+import type { KeyPairSigner } from '@solana/kit'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { Fault } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
 import type { Payment } from '../../schemas/wire.ts'
-import type { Facilitator, SettlementOutcome } from '../../serving/payments/contract.ts'
+import type { Facilitator } from '../../serving/payments/contract.ts'
 import type { OpenPayment, PaidCall, StartedPayment } from '../../serving/payments/payments.ts'
 import { createPayments } from '../../serving/payments/payments.ts'
 import { transferOf } from '../../serving/payments/plan-sales.ts'
+import { addressFor } from '../support/builders/svm-block.ts'
 import { type PaymentChanges, signPayment } from '../support/payments.ts'
+import { FEE_PAYER, newSvmWallet, svmTransaction } from '../support/svm-payments.ts'
 import { until } from '../support/until.ts'
 
 const PAYEE = '0x00000000000000000000000000000000000000AA'
@@ -46,11 +49,13 @@ const newCall = async (
 /** Payments with a log in memory over a chain on which every payer has `balanceRaw`. */
 const openPayments = ({
   balanceRaw = 1_000_000n,
-  settle = async () => ({ transaction: '0x1' }) as SettlementOutcome,
+  settle = (async () => ({ transaction: '0x1' })) as Facilitator['settle'],
   /** Resolves when the chain answers about a payment of an address. */
   answered = async (_from: string): Promise<unknown> => undefined,
   hasSevereLabel = async (_address: string): Promise<boolean> => false,
+  failedFeesPerHour = 1_000_000,
 } = {}) => {
+  const metrics = makeMetrics()
   const clock = { ms: Date.now() }
   const facilitator: Facilitator = {
     verify: async ({ from }, openRaw) => {
@@ -72,11 +77,12 @@ const openPayments = ({
       drop: async (id) => void rows.delete(id),
       isFresh: () => true,
     },
-    metrics: makeMetrics(),
+    metrics,
     nowMs: () => clock.ms,
     log: makeSilentLogger(),
+    failedFeesPerHour,
   })
-  return { payments, clock }
+  return { payments, clock, metrics }
 }
 
 /** The open payment, or the name of what was wrong. */
@@ -259,6 +265,125 @@ test('wrong payment signatures are limited per address; what is wrong beside the
   assert.equal(
     await startedAs(payments.start(late)),
     'invalid_exact_evm_payload_authorization_valid_before',
+  )
+})
+
+const SVM_PAYEE = addressFor('payee')
+
+/** A call with a payment of its own on Solana, for a fee of 10,001 lamports. */
+const newSvmCall = async (
+  wallet: KeyPairSigner,
+  { address = '192.0.2.1', call = 'digest' } = {},
+): Promise<PaidCall> => ({
+  offer: {
+    network: 'solana-devnet',
+    amountRaw: 1_000n,
+    asset: PAYMENT_NETWORKS['solana-devnet'].asset,
+    payTo: SVM_PAYEE,
+    svm: { feePayer: FEE_PAYER, maxFeeLamports: 15_000 },
+  },
+  resource: RESOURCE,
+  version: 1,
+  route: 'search',
+  call,
+  payload: { transaction: await svmTransaction(wallet, SVM_PAYEE) },
+  address,
+})
+
+/** Payments whose settlement ends as `outcomes` says for the payer; else it succeeds. */
+const openFailing = (failedFeesPerHour?: number) => {
+  const failing = new Set<string>()
+  const settle: Facilitator['settle'] = async ({ payment: { from } }) =>
+    failing.has(from)
+      ? { problem: 'invalid_exact_svm_transaction_failed', isFinal: true }
+      : { transaction: 'signature' }
+  const opened = openPayments({ settle, ...(failedFeesPerHour && { failedFeesPerHour }) })
+  const pay = async (call: PaidCall): Promise<string> => {
+    const started = await startedAs(opened.payments.start(call))
+    if (typeof started === 'string') return started
+    const outcome = await started.settle()
+    return 'problem' in outcome ? outcome.problem : 'settled'
+  }
+  return { ...opened, failing, pay }
+}
+
+test('after a payment that failed in its block those of its payer and its address rest', async () => {
+  const { payments, clock, failing, pay } = openFailing()
+  const [payer, other, third] = [await newSvmWallet(), await newSvmWallet(), await newSvmWallet()]
+  failing.add(payer.address)
+  const early = await newSvmCall(payer)
+  const settled = await newSvmCall(payer, { address: '198.51.100.1' })
+  const held = opened(await startedAs(payments.start(early)))
+  const elsewhere = { address: '198.51.100.1' }
+  assert.equal(await pay(await newSvmCall(payer)), 'invalid_exact_svm_transaction_failed')
+  // One that was held meanwhile is not sent, and costs nothing.
+  const problem = await held.settle()
+  assert.deepEqual('problem' in problem && [problem.problem, problem.isPending], [
+    'unexpected_settle_error',
+    undefined,
+  ])
+  failing.clear()
+  assert.equal(await pay(settled), 'RATE_LIMIT')
+  assert.equal(await pay(await newSvmCall(other)), 'RATE_LIMIT')
+  assert.equal(await pay(await newSvmCall(third, elsewhere)), 'settled')
+  assert.equal(await pay(await newCall(newAccount())), 'settled', 'other networks are taken')
+  clock.ms += 60_000
+  assert.equal(await pay(await newSvmCall(other)), 'settled')
+  assert.equal(await pay(settled), 'RATE_LIMIT')
+  clock.ms += 540_000
+  assert.equal(await pay(settled), 'settled')
+})
+
+test('a payment that was tried before is finished while its payer rests', async () => {
+  let isKnown = false
+  const { payments, clock } = openPayments({
+    settle: async ({ payment: { nonce }, beforeSend }) => {
+      if (isKnown && nonce === firstNonce) return { transaction: 'signature' }
+      if (nonce !== firstNonce)
+        return { problem: 'invalid_exact_svm_transaction_failed', isFinal: true }
+      await beforeSend('signature')
+      return { problem: 'unexpected_settle_error', isFinal: false }
+    },
+  })
+  const payer = await newSvmWallet()
+  const first = await newSvmCall(payer)
+  const open = opened(await startedAs(payments.start(first)))
+  const firstNonce = open.authorization.nonce
+  assert.ok('problem' in (await open.settle()))
+  await opened(await startedAs(payments.start(await newSvmCall(payer)))).settle()
+  assert.equal(await startedAs(payments.start(await newSvmCall(payer))), 'RATE_LIMIT')
+  isKnown = true
+  clock.ms += 1_000
+  const again = opened(await startedAs(payments.start(first)))
+  assert.deepEqual(await again.settle(), { transaction: 'signature' })
+})
+
+test('the fees of failed payments of an hour are bounded over all payers', async () => {
+  const { clock, failing, pay, metrics } = openFailing(50_000)
+  const tried: string[] = []
+  const wallets = await Promise.all(Array.from({ length: 8 }, newSvmWallet))
+  for (const [index, wallet] of wallets.entries()) {
+    failing.add(wallet.address)
+    tried.push(await pay(await newSvmCall(wallet, { address: `198.51.100.${index}` })))
+  }
+  const failed = 'invalid_exact_svm_transaction_failed'
+  assert.deepEqual(tried, [
+    ...Array.from({ length: 5 }, () => failed),
+    ...Array(3).fill('SERVER_BUSY'),
+  ])
+  const honest = await newSvmWallet()
+  const busy = await newSvmCall(honest, { address: '203.0.113.1' })
+  assert.equal(await pay(busy), 'SERVER_BUSY')
+  assert.equal(await pay(await newCall(newAccount())), 'settled', 'other networks are taken')
+  const text = await metrics.registry.metrics()
+  assert.match(text, /sluice_payment_failed_fees_lamports_total 50005/)
+  assert.match(text, /sluice_payments_total\{outcome="rested"\} 4/)
+  // Five fees of 10,001 lamports of 50,000: a little after the limit.
+  clock.ms += 1_000
+  assert.equal(await pay(busy), 'settled')
+  assert.equal(
+    await pay(await newSvmCall(wallets[0] ?? honest, { address: '203.0.113.9' })),
+    'RATE_LIMIT',
   )
 })
 

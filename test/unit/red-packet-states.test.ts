@@ -16,6 +16,8 @@ const CREATED_MS = 1_700_000_000_000
 const row: RedPacketRow = {
   chain: 'sol',
   packet_id: 'packet',
+  slot: '7',
+  event: 0,
   share_id: '7TqVxm3Kfa',
   tx: 'tx',
   protocol: 'p',
@@ -77,6 +79,8 @@ test('a claim takes the fields that its own event lacks from its packet', () => 
   const claim = {
     chain: 'sol',
     packet_id: 'packet',
+    slot: '8',
+    event: 0,
     claimer: 'who',
     amount: '5',
     time_ms: '7',

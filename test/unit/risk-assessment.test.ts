@@ -41,7 +41,7 @@ const REQUEST: AssessmentRequest = { kind: 'address', address: 'an address', cha
 const ERROR: Screening = { outcome: 'error' }
 const NOT_FOUND: Screening = { outcome: 'not found', reason: 'tx_not_found' }
 const MISMATCHES = ['asset_mismatch', 'address_mismatch'] as const
-const failed = (reason: string): Screening => ({ outcome: 'failed', reason })
+const failed = (reason: string) => ({ outcome: 'failed', reason }) as const
 
 const after = (
   record: RiskAssessment,
@@ -88,8 +88,8 @@ test('an import of labels makes a finished record due, and a screening with them
   assert.equal(isDue(again, VERSION + 1, START_MS + 1), false)
 })
 
-for (const screening of [NOT_FOUND, failed('internal'), failed('ambiguous_reference')]) {
-  test(`a finished record whose next screening ends "${screening.outcome}" keeps its result and is due once for an import, then by its period`, () => {
+for (const screening of [failed('internal'), failed('chain_not_supported')]) {
+  test(`a finished record whose next screening fails with ${screening.reason} keeps its result and is due once for an import, then by its period`, () => {
     for (const [level, days] of PERIODS) {
       const record = after(PENDING, done(level))
       const nowMs = START_MS + MINUTE_MS
@@ -135,13 +135,28 @@ test('a transaction without the transfer is looked at for two minutes from when 
     assert.deepEqual([late.status, late.result], ['FAILED', JSON.stringify({ reason })])
     assert.equal(isDue(late, VERSION + 1, START_MS + 400 * DAY_MS), false)
     assert.equal(afterRepeat(late, REQUEST, START_MS + DAY_MS).status, 'PENDING')
-    const record = after(PENDING, done('Low'))
-    assert.equal(
-      after(record, mismatch, START_MS + DAY_MS).status,
-      'COMPLETE',
-      'what was found stays',
-    )
   }
+})
+
+test('a finished record whose transfer was taken back waits for it like a new one, then fails', () => {
+  const finished = after(PENDING, done('Low'))
+  const lostMs = START_MS + DAY_MS
+  const lost = after(finished, NOT_FOUND, lostMs)
+  assert.deepEqual([lost.status, lost.result, lost.next_at], ['PENDING', null, lostMs + 30_000])
+  assert.equal(after(lost, NOT_FOUND, lostMs + 30 * MINUTE_MS - 1).status, 'PENDING')
+  const { status, result } = after(lost, NOT_FOUND, lostMs + 30 * MINUTE_MS)
+  assert.deepEqual([status, result], ['FAILED', '{"reason":"tx_not_found"}'])
+  assert.equal(after(lost, done('High'), lostMs + MINUTE_MS).status, 'COMPLETE', 'in another block')
+  for (const reason of MISMATCHES) {
+    const mismatch: Screening = { outcome: 'not found', reason }
+    const changed = after(finished, mismatch, lostMs)
+    assert.equal(changed.status, 'PENDING')
+    assert.equal(after(changed, mismatch, lostMs + 2 * MINUTE_MS - 1).status, 'PENDING')
+    const late = after(changed, mismatch, lostMs + 2 * MINUTE_MS)
+    assert.deepEqual([late.status, late.result], ['FAILED', JSON.stringify({ reason })])
+  }
+  const ambiguous = after(finished, failed('ambiguous_reference'), lostMs)
+  assert.deepEqual([ambiguous.status, ambiguous.next_at], ['FAILED', 0])
 })
 
 test('an unexpected error is tried again with growing pauses for half an hour, then the record fails', () => {

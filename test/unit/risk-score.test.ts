@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { RISK_CATEGORIES, type RiskCategoryName, type RiskLevel } from '../../schemas/risk.ts'
-import { lookAlikesOf } from '../../serving/risk/look-alikes.ts'
 import {
   exposureLevel,
   exposureScore,
@@ -93,13 +92,6 @@ test('alerts leave out services and distant exposures of medium risk', () => {
   assert.equal(isAlert(exposure('gambling', 1, 1)), true)
   assert.equal(isAlert(exposure('gambling', 2, 1)), false)
   assert.equal(isAlert(exposure('mixer', 4, 0.01)), true)
-})
-
-test('a look-alike address has the same first and last characters and another middle', () => {
-  const known = '0xabcd000000000000000000000000000000001234'
-  const fake = '0xabcd999999999999999999999999999999991234'
-  assert.deepEqual(lookAlikesOf(fake, [known, known, fake]), [known])
-  assert.deepEqual(lookAlikesOf(known, [known]), [])
 })
 
 test('the document of risk screening lists every category with its id, under its class', () => {

@@ -23,7 +23,6 @@ const PLACES = { point: 2, scan: 2, internal: 2 }
 /** A store of no records. */
 const EMPTY_STORE = {
   takeDue: () => undefined,
-  ofOrg: () => [],
 } as unknown as AssessmentStore
 
 /** Lines that a screener logs while its store of labels answers with an error, by level. */
@@ -36,6 +35,7 @@ const linesBeside = async (error: Error, metrics = makeMetrics()): Promise<reado
     metrics,
     log: { ...makeSilentLogger(), warn: note('warn'), error: note('error') } as never,
     nowMs: () => 0,
+    chains: ['eth'],
   })
   await until(() => lines.length > 0)
   // Rejects where the loop has ended by the error.
@@ -47,7 +47,11 @@ type Answer = (query: Query) => Promise<readonly unknown[]>
 
 /** A screener on a store of its own, before tables that answer what the test says; empty answers by default. */
 const withScreening = async (
-  { scan, answer }: { readonly scan: number; readonly answer?: Answer },
+  {
+    scan,
+    answer,
+    chains = ['eth'],
+  }: { readonly scan: number; readonly answer?: Answer; readonly chains?: readonly string[] },
   run: (parts: {
     readonly store: AssessmentStore
     readonly start: () => RunningTask
@@ -60,13 +64,13 @@ const withScreening = async (
     const bus = await openEmbeddedBus({ path, mapSizeBytes: 64 << 20, log, retention: 'off' })
     await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
     const signer = makeRecordSigner('pepper')
-    const parts = { bus, codec: localCodec(), nowMs: Date.now, log, signer, metrics }
+    const parts = { bus, codec: localCodec(), nowMs: Date.now, log, signer, metrics, chains }
     const store = await openAssessmentStore(parts)
     const query = async (asked: Query) => ({ rows: (await answer?.(asked)) ?? [] })
     const warehouse = { query, places: { ...PLACES, scan } } as unknown as Warehouse
     const running: RunningTask[] = []
     const start = (): RunningTask => {
-      const task = startScreener({ store, warehouse, metrics, log, nowMs: Date.now })
+      const task = startScreener({ store, warehouse, metrics, log, nowMs: Date.now, chains })
       running.push(task)
       return task
     }
@@ -148,6 +152,66 @@ test('a record whose screening meets an unexpected error stays pending and is tr
 /** The address that a statement is about; undefined: of labels in general. */
 const addressIn = ({ params }: Query): string | undefined =>
   (params?.address as string | undefined) ?? (params?.addresses as string[] | undefined)?.[0]
+
+test('an address is judged on the chains that are enabled when it is screened, not when it was registered', async () => {
+  const asked = new Set<string>()
+  const answer: Answer = async ({ sql }) => {
+    for (const [, chain] of sql.matchAll(/FROM (\w+?)_transfer_edges/g)) asked.add(chain ?? '')
+    return []
+  }
+  const chains = ['eth', 'base', 'sol']
+  await withScreening({ scan: 2, answer, chains }, async ({ store, start }) => {
+    const record = await store.register('a', request(1))
+    start()
+    await until(() => store.get('a', record.id)?.status === 'COMPLETE', 'the record is screened')
+    assert.deepEqual([...asked], ['eth', 'base'])
+    const { request: judged } = (await store.read('a', record.id)) ?? record
+    assert.deepEqual(JSON.parse(judged), { ...request(1), chains: ['eth', 'base'] })
+  })
+})
+
+test('an address that no enabled chain has is not judged, and fails until its request comes again', async () => {
+  await withScreening({ scan: 2, chains: ['sol'] }, async ({ store, start }) => {
+    const record = await store.register('a', request(1))
+    const screener = start()
+    await until(() => store.get('a', record.id)?.status === 'FAILED', 'the record fails')
+    await screener.stop()
+    const { result } = (await store.read('a', record.id)) ?? record
+    assert.equal(result, '{"reason":"chain_not_supported"}')
+    assert.equal((await store.register('a', request(1))).status, 'PENDING')
+  })
+})
+
+test('a transfer that has left the store is screened with new labels from what its record keeps', async () => {
+  const label = { address: addressOf(7), category: 'sanctions', entity: '', source: 'list' }
+  const answer: Answer = async (query) => {
+    if (query.sql.includes('label_imports')) return [{ version: 2 }]
+    const isLabelled = query.sql.includes('_dex_pools') && addressIn(query) === addressOf(7)
+    const row = { ...label, confidence: 1, evidence_url: '', from_ms: 0, to_ms: null }
+    return isLabelled ? [row] : []
+  }
+  await withScreening({ scan: 2, answer }, async ({ store, start }) => {
+    const record = await store.register('a', {
+      ...({ kind: 'transfer', network: 'ethereum', chain: 'eth', asset: 'ETH' } as const),
+      ...({ transferReference: '0x1', direction: 'received' } as const),
+    })
+    const transfer = { tx: '0x1', idx: 0, assetId: '', sender: addressOf(7), timeMs: 1 }
+    const ends = { outputAddress: addressOf(8), assetAmount: '1', usdAmount: '1000' }
+    await store.change(record, (known) => ({
+      ...known,
+      status: 'COMPLETE',
+      result: JSON.stringify({ level: 'Low', transfer: { ...transfer, ...ends } }),
+      labels_version: 1,
+      next_at: Date.now() + 1_000_000,
+    }))
+    start()
+    await until(() => store.get('a', record.id)?.labels_version === 2, 'the record is screened')
+    const { status, result } = (await store.read('a', record.id)) ?? record
+    const { level, labelsVersion, transfer: kept } = JSON.parse(result ?? '{}')
+    assert.deepEqual([status, level, labelsVersion], ['COMPLETE', 'Severe', 2])
+    assert.deepEqual(kept, { ...transfer, ...ends })
+  })
+})
 
 test('an organization with many records does not keep another one waiting', async () => {
   const screened: string[] = []

@@ -198,6 +198,41 @@ test('an unsigned transaction has version 0, empty signatures and its payer firs
   })
 })
 
+/** Accounts that a transaction names itself, and how many it takes from tables. */
+const namedBy = (text: string) => {
+  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(text))
+  const message = getCompiledTransactionMessageDecoder().decode(messageBytes)
+  assert.equal(message.version, 0)
+  const lookups = message.addressTableLookups ?? []
+  return {
+    own: message.staticAccounts as readonly string[],
+    looked: lookups.flatMap(({ readonlyIndexes, writableIndexes }) => [
+      ...readonlyIndexes,
+      ...writableIndexes,
+    ]),
+  }
+}
+
+test('what is kept out of look-up tables, and the payer, are named by the transaction itself', () => {
+  const kept = [addressFor('tip'), addressFor('token account')]
+  const others = Array.from({ length: 40 }, (_, index) => addressFor(`account ${index}`))
+  const call: SolanaInstruction = {
+    program: addressFor('program'),
+    data: new Uint8Array(),
+    accounts: [...kept, OWNER, ...others].map((key) => [key, 'write'] as const),
+  }
+  const tables = { [addressFor('table')]: [...kept, OWNER, ...others] }
+  const { own, looked } = namedBy(
+    unsignedTransaction(OWNER, LIFETIME, [call], { tables, kept: new Set(kept) }),
+  )
+  assert.ok([...kept, OWNER].every((key) => own.includes(key)))
+  // Places of the others stay where the table has them.
+  assert.deepEqual(
+    looked.toSorted((one, other) => one - other),
+    others.map((_, index) => index + 3),
+  )
+})
+
 test('a transaction larger than a packet is refused', () => {
   const program = addressFor('program')
   const many = Array.from(

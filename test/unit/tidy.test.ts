@@ -40,7 +40,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   '@noble/curves':
     /^(core\/(ed25519|program-derived-address)|serving\/auth\/wallet-signature)\.ts$/,
   zstddec: /^ingestors\/move\/checkpoint\/zstd\.ts$/,
-  '@noble/hashes': /^ingestors\/(evm\/abi\/keccak|move\/checkpoint\/summary)\.ts$/,
+  '@noble/hashes': /^(core\/keccak|ingestors\/(evm\/abi\/keccak|move\/checkpoint\/summary))\.ts$/,
   '@x402/core': /^serving\/payments\/wire\.ts$/,
   viem: /^(simulator\/|(ingestors\/flashblocks\/transactions|serving\/(auth\/wallet-signature|dex\/(aggregators\/kyberswap-call|call-runner|book-router-calls|evm-calls|evm-signed-transaction|universal-calls|permit2|permit-forms|token-permit)|payments\/(exact-evm|evm-node|evm-settlement)|red-packets\/(packet-calls|password-authority)))\.ts$)/,
   '@solana/kit':

@@ -130,7 +130,7 @@ const startPrices = (steps: readonly Step[]) => {
 
 test('a process that dies between two commits of one price record sends the later crossings after its restart', async () => {
   const { run, setLevel, deliveries } = startPrices(['140', '170'])
-  const first = Array.from({ length: 600 }, (_, index) => `ep_${index}`)
+  const first = Array.from({ length: 1_100 }, (_, index) => `ep_${index}`)
   for (const endpointId of first) setLevel(endpointId, 150)
   setLevel('ep_last', 160)
   await assert.rejects(run(2), /killed/)

@@ -4,7 +4,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
 import { applyEndpointAction } from '../../serving/webhooks/apply-endpoint-action.ts'
-import type { PendingDelivery } from '../../serving/webhooks/attempt-records.ts'
 import { createConcurrencyLimiter } from '../../serving/webhooks/concurrency-limiter.ts'
 import {
   checkEligibility,
@@ -14,7 +13,6 @@ import {
 import { createEndpointHealth } from '../../serving/webhooks/endpoint-health.ts'
 import { EndpointQueue } from '../../serving/webhooks/endpoint-queue.ts'
 import { matchEndpoint } from '../../serving/webhooks/match-endpoint.ts'
-import { createPendingDeliveries } from '../../serving/webhooks/pending-deliveries.ts'
 import type { RetryDecision } from '../../serving/webhooks/retry-policy.ts'
 import { buildWebhookEndpoint } from '../support/builders/webhook-endpoint.ts'
 
@@ -261,34 +259,4 @@ test('endpoint health is counted from the last enabling, and its rows are delete
   )
   fail(NOW + 30, NOW, again)
   assert.deepEqual(keep(again.after(endpoint(), WENT_WELL, NOW + 31).rows), ['end ep_1/health'])
-})
-
-test('the sender keeps a pending delivery in memory once until its turn and reads the others from the store', () => {
-  const rows = new Map<string, Uint8Array>()
-  const put = (key: string, message_id: string): PendingDelivery => {
-    const held = { key, delivery: delivery({ message_id }) }
-    rows.set(key, codec.encode('webhook.Delivery', held.delivery))
-    return held
-  }
-  const book = createPendingDeliveries(codec, { get: (key) => rows.get(key) })
-  const first = put('one', 'msg_1')
-  book.add(first, NOW)
-  assert.equal(book.take('one'), first.delivery)
-  assert.notEqual(book.take('one'), first.delivery)
-  assert.deepEqual(book.take('one'), first.delivery, 'the row is there until it ends')
-  rows.delete('one')
-  assert.equal(book.take('one'), undefined)
-  assert.ok(!book.has('one'))
-
-  const late = put('late', 'msg_2')
-  book.add(late, NOW)
-  book.evictExpired(NOW + MINUTE)
-  assert.notEqual(book.take('late'), late.delivery)
-  const many = Array.from({ length: 3_000 }, (_, index) => put(`key${index}`, `msg_${index}`))
-  for (const held of many) book.add(held, NOW)
-  const taken = book.takeAll([...many.map(({ key }) => key), 'ended'])
-  assert.deepEqual(taken, many)
-  const isHeld = ({ delivery: known }: PendingDelivery, at: number): boolean =>
-    known === many[at]?.delivery
-  assert.equal(taken.filter(isHeld).length, 2_048)
 })

@@ -5,7 +5,7 @@ import { validateStateKey } from '../validate-state-key.ts'
 import { diskOutage, isRetryable, MAX_ATTEMPTS } from './lmdb.ts'
 import type { EmbeddedLog } from './log.ts'
 import { logUsedBytes } from './log-size.ts'
-import { toBuffer, WriteBatch } from './write-batch.ts'
+import { type RecordPosition, toBuffer, WriteBatch } from './write-batch.ts'
 
 /** One lmdb transaction takes at most so much; what waits beyond it has the next turn of the event loop. */
 const MAX_BATCH_COMMITS = 256
@@ -270,23 +270,36 @@ const appendRecords = (
   records: readonly ProducerRecord[],
   ranges: OffsetRange[],
 ): void => {
-  for (const record of records) {
-    const at = asCallerError(() => draft.position(record))
-    const last = ranges.findIndex(
-      (range) => range.topic === record.topic && range.partition === at.partition,
+  const open = new Map<unknown, { range: OffsetRange; place: number; records: number }>()
+  const rangeOf = (record: ProducerRecord, { partition, offset }: RecordPosition) => {
+    const { topic } = record
+    const known = ranges.findIndex(
+      (range) => range.topic === topic && range.partition === partition,
     )
-    const range = ranges[last]
-    if (range) ranges[last] = { ...range, records: range.records + 1 }
-    else
-      ranges.push({
-        topic: record.topic,
-        partition: at.partition,
-        baseOffset: at.offset,
-        records: 1,
-      })
+    const place = known < 0 ? ranges.length : known
+    const range = ranges[known] ?? { topic, partition, baseOffset: offset, records: 0 }
+    ranges[place] = range
+    return { range, place, records: range.records }
+  }
+  for (const record of records) {
+    const at = positionOf(draft, record)
+    const range = open.get(at.draft) ?? rangeOf(record, at)
+    range.records += 1
+    open.set(at.draft, range)
     draft.put(record, at)
   }
+  for (const { range, place, records: count } of open.values()) {
+    ranges[place] = { ...range, records: count }
+  }
   if (records.length > 0) draft.save()
+}
+
+const positionOf = (draft: WriteBatch, record: ProducerRecord): RecordPosition => {
+  try {
+    return draft.position(record)
+  } catch (cause) {
+    throw new InvalidCommit('the commit is not valid', { cause })
+  }
 }
 
 /** Bytes by which a batch would exceed the limit, which is kept before anything is written; 0 when it fits. */
@@ -302,5 +315,9 @@ const bytesToFree = (plan: CommitQueueDeps, batch: readonly PendingCommit[]): nu
 const logFullOutage = ({ log, limitBytes }: CommitQueueDeps, isSwept: boolean): Outage =>
   new Outage('disk', `${log.path} is full: ${limitBytes()} bytes (LOG_MAX_MB)`, { final: isSwept })
 
-const estimateCommitBytes = ({ records = [], state = [] }: Commit): number =>
-  [...records, ...state].reduce((sum, { value }) => sum + 128 + (value?.byteLength ?? 0), 0)
+const estimateCommitBytes = ({ records = [], state = [] }: Commit): number => {
+  let bytes = 0
+  for (const { value } of records) bytes += 128 + (value?.byteLength ?? 0)
+  for (const { value } of state) bytes += 128 + (value?.byteLength ?? 0)
+  return bytes
+}

@@ -1,12 +1,4 @@
-import {
-  BrokenCircuitError,
-  BulkheadRejectedError,
-  bulkhead,
-  ConsecutiveBreaker,
-  circuitBreaker,
-  handleType,
-  wrap,
-} from 'cockatiel'
+import { BrokenCircuitError, ConsecutiveBreaker, circuitBreaker, handleType } from 'cockatiel'
 import { Fault, type FaultName } from '../../../core/errors.ts'
 import {
   addressRules,
@@ -14,6 +6,7 @@ import {
   openOutboundClient,
 } from '../../../core/http/guarded-client.ts'
 import { isJsonObject, parseJson } from '../../../core/json.ts'
+import { createQueryQueue, type QueryQueueLimits } from '../../queries/query-queue.ts'
 
 /** Which errors the failures of an aggregator are for callers. */
 export interface AggregatorFaults {
@@ -23,11 +16,19 @@ export interface AggregatorFaults {
   readonly other: FaultName
 }
 
+/** On whose behalf a call is made. */
+export interface AggregatorCaller {
+  readonly orgId: string
+  /** Ends the wait for a turn. */
+  readonly signal?: AbortSignal
+}
+
 /** Where an aggregator is, and what it is sent with each call. */
 export interface AggregatorAddress {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly faults: AggregatorFaults
+  readonly caller: () => AggregatorCaller
 }
 
 /** An object that an aggregator answers. */
@@ -39,7 +40,10 @@ export interface AggregatorAnswer {
 
 /** Calls of an aggregator's HTTP interface. */
 export interface AggregatorClient {
-  /** The object that it answers, to a body where one is given. Throws the `Fault` of each way to fail; none of them tells the address or the key. */
+  /**
+   * The object that it answers, to a body where one is given. Throws the `Fault` of each way to fail, none of which tells the address or the key;
+   * CONCURRENCY_LIMIT where calls of the caller's own organization are in the way, SERVER_BUSY where those of all are.
+   */
   ask(path: string, body?: string): Promise<AggregatorAnswer>
   /** The fault of an answer that cannot be used. */
   invalid(reason: string): Fault
@@ -50,8 +54,14 @@ export interface AggregatorClient {
 const [TIMEOUT_MS, MAX_ANSWER_BYTES] = [2_000, 1_048_576]
 /** Outages in a row after which no call is made, and how long. */
 const [MAX_FAILURES, CLOSED_MS] = [5, 10_000]
-/** Calls at the same time, and calls that wait. */
-const [MAX_RUNNING, MAX_WAITING] = [16, 64]
+/** Calls of one aggregator: half of those at the same time, and a quarter of those that wait, may be one organization's. */
+const CALL_LIMITS: QueryQueueLimits = {
+  running: 16,
+  runningPerOrg: 8,
+  waiting: 64,
+  waitingPerOrg: 16,
+  waitMs: 4_000,
+}
 /** The operator names the address: it may be anywhere. */
 const ANYWHERE = ['0.0.0.0/0', '::/0']
 
@@ -101,11 +111,12 @@ const answerIn = (bytes: Buffer): AggregatorAnswer | undefined => {
 export const bodyWith = (name: string, text: string, more: object): string =>
   `{${JSON.stringify(name)}:${text},${JSON.stringify(more).slice(1)}`
 
-/** Opens calls to an aggregator. After five outages in a row it is not asked for ten seconds. */
+/** Opens calls to an aggregator, which take turns by organization. After five outages in a row it is not asked for ten seconds. */
 export const openAggregatorClient = ({
   url,
   headers,
   faults,
+  caller,
 }: AggregatorAddress): AggregatorClient => {
   const client = openOutboundClient({ rules: addressRules(ANYWHERE), plainHttp: 'listed' })
   const base = url.replace(/\/+$/, '')
@@ -113,10 +124,9 @@ export const openAggregatorClient = ({
     halfOpenAfter: CLOSED_MS,
     breaker: new ConsecutiveBreaker(MAX_FAILURES),
   })
-  const policy = wrap(bulkhead(MAX_RUNNING, MAX_WAITING), breaker)
+  const turns = createQueryQueue(CALL_LIMITS)
   const faultOf = (name: FaultName, reason: string): Fault => new Fault(name, undefined, { reason })
   const withoutAnswer = (error: unknown): Fault => {
-    if (error instanceof BulkheadRejectedError) return new Fault('SERVER_BUSY')
     if (error instanceof BrokenCircuitError) return faultOf(faults.other, 'not asked after outages')
     if (error instanceof AggregatorOutage) return faultOf(faults.other, 'no answer')
     throw error
@@ -124,11 +134,11 @@ export const openAggregatorClient = ({
   return {
     invalid: (reason) => faultOf(faults.other, reason),
     ask: async (path, body) => {
-      const { status, answer } = await policy
-        .execute(() => exchange(client, base + path, headers, body))
-        .catch((error: unknown) => {
-          throw withoutAnswer(error)
-        })
+      const { orgId, signal } = caller()
+      const call = () => breaker.execute(() => exchange(client, base + path, headers, body))
+      const { status, answer } = await turns.run(orgId, call, signal).catch((error: unknown) => {
+        throw withoutAnswer(error)
+      })
       if (status === 401 || status === 403) throw faultOf(faults.unauthorized, 'unauthorized')
       if (status === 429) throw faultOf(faults.rateLimit, 'rate limit')
       if (status >= 400) throw faultOf(faults.badRequest, `status ${status}`)

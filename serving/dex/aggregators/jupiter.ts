@@ -3,9 +3,17 @@ import { Fault } from '../../../core/errors.ts'
 import { MAX_IMPACT_PERCENT, type QuotedHop } from '../quote.ts'
 import { maxAmountIn, minAmountOut } from '../route.ts'
 import type { SwapRequest } from '../search.ts'
-import { readUnsignedSolanaTransaction } from '../solana-signed-transaction.ts'
+import {
+  readUnsignedSolanaTransaction,
+  type UnsignedSolanaTransaction,
+} from '../solana-signed-transaction.ts'
 import { type AggregatedQuote, fieldReader } from './aggregated-quote.ts'
-import { type AggregatorClient, bodyWith, openAggregatorClient } from './aggregator-client.ts'
+import {
+  type AggregatorCaller,
+  type AggregatorClient,
+  bodyWith,
+  openAggregatorClient,
+} from './aggregator-client.ts'
 
 /** What is asked of Jupiter. */
 export interface JupiterOrder {
@@ -22,6 +30,8 @@ export interface JupiterSwap {
   readonly quote: AggregatedQuote
   /** Base 64. */
   readonly transaction: string
+  /** What it calls. */
+  readonly message: UnsignedSolanaTransaction
   readonly blockhash: string
   readonly lastValidBlockHeight: number
   readonly slot: number
@@ -38,9 +48,10 @@ export interface Jupiter {
 }
 
 /** Opens Jupiter's swap API at an address. */
-export const openJupiter = (url: string, key: string): Jupiter => {
+export const openJupiter = (url: string, key: string, caller: () => AggregatorCaller): Jupiter => {
   const client = openAggregatorClient({
     url,
+    caller,
     headers: key === '' ? {} : { 'x-api-key': key },
     faults: {
       unauthorized: 'JUPITER_API_UNAUTHORIZED',
@@ -64,6 +75,8 @@ const swapOver = async (client: AggregatorClient, order: JupiterOrder): Promise<
     amount: request.amountRaw.toString(),
     slippageBps: String(slippageBps),
     swapMode: request.mode === 'exact_in' ? 'ExactIn' : 'ExactOut',
+    // The instructions whose amounts can be read.
+    instructionVersion: 'V2',
   })
   const quoted = await client.ask(`/quote?${asked}`)
   const quote = readQuote(client, order, quoted.fields)
@@ -78,10 +91,11 @@ const swapOver = async (client: AggregatorClient, order: JupiterOrder): Promise<
   )
   const fields = fieldReader(client.invalid)
   const { swapTransaction } = answer
-  const blockhash = await blockhashOf(client, owner, swapTransaction)
+  const { message, blockhash } = await readTransaction(client, owner, swapTransaction)
   return {
     quote,
     transaction: String(swapTransaction),
+    message,
     blockhash,
     lastValidBlockHeight: fields.count(answer.lastValidBlockHeight, 'lastValidBlockHeight'),
     slot: fields.count(quoted.fields.contextSlot, 'contextSlot'),
@@ -150,12 +164,12 @@ const hopOf = (fields: ReturnType<typeof fieldReader>, step: unknown): QuotedHop
   }
 }
 
-/** Blockhash of a transaction that the owner alone pays and signs, and that is not signed. */
-const blockhashOf = async (
+/** A transaction that the owner alone pays and signs, and that is not signed. */
+const readTransaction = async (
   { invalid }: AggregatorClient,
   owner: string,
   text: unknown,
-): Promise<string> => {
+): Promise<{ readonly message: UnsignedSolanaTransaction; readonly blockhash: string }> => {
   const read = await readUnsignedSolanaTransaction(typeof text === 'string' ? text : '')
   if (read === undefined) throw invalid('no transaction that a packet takes')
   const { signers, isSigned, blockhash } = read
@@ -163,5 +177,5 @@ const blockhashOf = async (
     throw invalid('the transaction has another signer')
   if (isSigned) throw invalid('the transaction is signed')
   if (blockhash === undefined) throw invalid('the transaction has a durable nonce')
-  return blockhash
+  return { message: read, blockhash }
 }

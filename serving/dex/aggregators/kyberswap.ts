@@ -5,7 +5,12 @@ import type { UnsignedTransaction } from '../evm-calls.ts'
 import type { QuotedHop } from '../quote.ts'
 import { minAmountOut } from '../route.ts'
 import { type AggregatedQuote, fieldReader } from './aggregated-quote.ts'
-import { type AggregatorClient, bodyWith, openAggregatorClient } from './aggregator-client.ts'
+import {
+  type AggregatorCaller,
+  type AggregatorClient,
+  bodyWith,
+  openAggregatorClient,
+} from './aggregator-client.ts'
 import { NATIVE, readKyberswapCall } from './kyberswap-call.ts'
 
 /** What is asked of KyberSwap: a swap that sells an exact amount. */
@@ -44,9 +49,14 @@ export interface Kyberswap {
 const MAX_DATA_BYTES = 65_536
 
 /** Opens KyberSwap's aggregator API at an address. */
-export const openKyberswap = (url: string, clientId: string): Kyberswap => {
+export const openKyberswap = (
+  url: string,
+  clientId: string,
+  caller: () => AggregatorCaller,
+): Kyberswap => {
   const client = openAggregatorClient({
     url,
+    caller,
     headers: clientId === '' ? {} : { 'x-client-id': clientId },
     faults: {
       unauthorized: 'EXTERNAL_API_ERROR',
@@ -77,17 +87,18 @@ const swapOver = async (
     throw invalid('the call is of another amount')
   const routers = [routerAddress, built.routerAddress].map((each) => String(each).toLowerCase())
   if (routers.some((each) => each !== router)) throw invalid('the router is not the known one')
-  const outAmountRaw = fields.amount(built.amountOut, 'amountOut')
-  const least = minAmountOut(quotedRaw, slippageBps)
-  if (outAmountRaw < least) throw invalid('the price has moved')
+  const builtRaw = fields.amount(built.amountOut, 'amountOut')
+  if (builtRaw < minAmountOut(quotedRaw, slippageBps)) throw invalid('the price has moved')
   const valueRaw = tokenIn === null ? amountRaw : 0n
   if (fields.amount(built.transactionValue ?? valueRaw.toString(), 'transactionValue') !== valueRaw)
     throw invalid('the call pays another amount')
   const data = callData(built.data, invalid)
   const call = readKyberswapCall(data, order)
   if (typeof call === 'string') throw invalid(call)
-  const minOutRaw = [least, minAmountOut(outAmountRaw, slippageBps)].reduce(smaller)
-  if (call.minOutRaw < minOutRaw) throw invalid('the call allows more slippage')
+  // The smaller of its two quotes: between what is shown and the least there is the slippage and not more.
+  const outAmountRaw = smaller(builtRaw, quotedRaw)
+  if (call.minOutRaw < minAmountOut(outAmountRaw, slippageBps))
+    throw invalid('the call allows more slippage')
   return {
     quote: {
       inAmountRaw: amountRaw,

@@ -1,4 +1,5 @@
 import type { Config } from '../../../core/config/settings.ts'
+import { requireQueryCaller } from '../../queries/query-limiter.ts'
 import { type Jupiter, openJupiter } from './jupiter.ts'
 import { type Kyberswap, openKyberswap } from './kyberswap.ts'
 
@@ -8,7 +9,7 @@ export interface Aggregators {
   readonly kyberswap?: Kyberswap
 }
 
-/** Opens those that the configuration names. */
+/** Opens those that the configuration names. Their calls are made on behalf of a request: outside of one is a bug. */
 export const openAggregators = ({
   jupiterUrl,
   jupiterApiKey,
@@ -19,9 +20,9 @@ export const openAggregators = ({
   'jupiterUrl' | 'jupiterApiKey' | 'kyberswapUrl' | 'kyberswapClientId'
 >): Aggregators => ({
   ...(!jupiterUrl.isEmpty && {
-    jupiter: openJupiter(jupiterUrl.reveal(), jupiterApiKey.reveal()),
+    jupiter: openJupiter(jupiterUrl.reveal(), jupiterApiKey.reveal(), requireQueryCaller),
   }),
   ...(!kyberswapUrl.isEmpty && {
-    kyberswap: openKyberswap(kyberswapUrl.reveal(), kyberswapClientId),
+    kyberswap: openKyberswap(kyberswapUrl.reveal(), kyberswapClientId, requireQueryCaller),
   }),
 })

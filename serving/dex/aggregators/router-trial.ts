@@ -1,5 +1,10 @@
 import { Fault } from '../../../core/errors.ts'
-import { type AccountCall, revertMessage } from '../call-runner.ts'
+import {
+  type AccountCall,
+  type CallAnswer,
+  nativeBalanceCall,
+  revertMessage,
+} from '../call-runner.ts'
 import type { EvmAccountReader } from '../evm-account.ts'
 import { answeredNumber, balanceData } from '../evm-calls.ts'
 import { revertReason } from '../revert-reason.ts'
@@ -22,31 +27,39 @@ interface RouterTrial {
 const MAX_MESSAGE_LENGTH = 200
 
 /**
- * Tries a call of a router at the newest block as its owner, approvals included. Throws `Fault` DEX_SWAP_SIMULATED_FAILED where it reverts, or
- * gives the recipient less of a token than its least; nothing where the node does not run code of the caller's. Throws `Fault`
- * CHAIN_CONNECTION_ERROR as the reader.
+ * Tries a call of a router at the newest block as its owner, approvals included; false: the node does not run code of the caller's, and nothing
+ * was tried. Throws `Fault` DEX_SWAP_SIMULATED_FAILED where it reverts, or gives the recipient less than its least, of a token or of the native
+ * token. Throws `Fault` CHAIN_CONNECTION_ERROR as the reader.
  */
-export const requireRouterTrial = async (
+export const isTriedRouterCall = async (
   reader: Pick<EvmAccountReader, 'trial'>,
   { owner, recipient, tokenIn, tokenOut, amountRaw, minOutRaw, call, ...native }: RouterTrial,
-): Promise<void> => {
+): Promise<boolean> => {
   const approvals = native.sellsNativeToken ? [] : trialApprovals(tokenIn, call.to, amountRaw)
-  const balance = { to: tokenOut, data: balanceData(recipient) }
+  const balance = native.buysNativeToken
+    ? nativeBalanceCall(recipient)
+    : { to: tokenOut, data: balanceData(recipient) }
   const calls = [...approvals, balance, call, balance]
   const answers = await reader.trial([owner, recipient], calls)
   const [before, swapped, after] = answers?.slice(approvals.length) ?? []
-  if (!before || !swapped || !after) return
+  if (!before || !swapped || !after) return false
   if (!swapped.ok) {
     const message = revertMessage(swapped.returned) ?? swapped.returned
     const logs = [message.slice(0, MAX_MESSAGE_LENGTH)]
     throw failed({ reason: revertReason(message), logs })
   }
-  if (native.buysNativeToken) return
-  const held = [before, after].map(({ returned }) => answeredNumber(returned) ?? 0n)
-  const received = (held[1] ?? 0n) - (held[0] ?? 0n)
-  if (received >= minOutRaw) return
+  const received = gainOf(before, after)
+  if (received >= minOutRaw) return true
   const amounts = { least: minOutRaw.toString(), received: received.toString() }
   throw failed({ reason: 'price_moved', ...amounts })
+}
+
+/** By how much a balance grew; nothing where it was not told before or after. */
+const gainOf = (before: CallAnswer, after: CallAnswer): bigint => {
+  const [held, holds] = [before, after].map(({ ok, returned }) =>
+    ok ? answeredNumber(returned) : undefined,
+  )
+  return held === undefined || holds === undefined ? 0n : holds - held
 }
 
 const failed = (details: Readonly<Record<string, unknown>>): Fault =>

@@ -31,6 +31,8 @@ export interface TestPool {
 export interface PoolAfter {
   readonly type: 'UNSPECIFIED' | 'INITIALIZE' | 'INCREASE_LIQUIDITY' | 'DECREASE_LIQUIDITY' | 'SWAP'
   readonly reserves?: readonly [bigint, bigint]
+  /** What a swap moved, by the order of the tokens. */
+  readonly amounts?: readonly [bigint, bigint]
   readonly usd?: number
   readonly concentrated?: Partial<ConcentratedChange>
   readonly pricing?: ReservePricing
@@ -64,7 +66,7 @@ const text = (amount: bigint | undefined): string => (amount === undefined ? '' 
 /** One event as processing publishes it, and the state that the next event finds. */
 export const poolEventAfter = (
   { address, protocol, tokens, factory = FACTORIES[protocol] }: TestPool,
-  { type, reserves, usd, concentrated, pricing, bins, atMs = 0 }: PoolAfter,
+  { type, reserves, amounts, usd, concentrated, pricing, bins, atMs = 0 }: PoolAfter,
   before: PoolState | null,
   index = 0,
 ): { readonly event: DexPoolEvent; readonly state: PoolState } => {
@@ -92,10 +94,10 @@ export const poolEventAfter = (
       lp_wallet: '',
       token_a_vault_address: '',
       token_a_vault_owner_address: '',
-      token_a_amount: '0',
+      token_a_amount: text(amounts?.[1] ?? 0n),
       token_b_vault_address: '',
       token_b_vault_owner_address: '',
-      token_b_amount: '0',
+      token_b_amount: text(amounts?.[0] ?? 0n),
       token_a_vault_pre_amount: '',
       token_b_vault_pre_amount: '',
       token_a_decimals: 6,
@@ -139,7 +141,8 @@ export const poolEventAfter = (
       token_b_vault_amount: text(reserves?.[0]),
       liquidity_in_usd: usd === undefined ? '' : String(usd),
       liquidity_in_native: '',
-      price: '',
+      // Units of the first token, of 18 decimals, for one of the second, of 6.
+      price: amounts ? String(Number(amounts[0]) / 1e12 / Number(amounts[1])) : '',
       curve_progress: '',
       time: 0,
       concentrated: after,

@@ -14,14 +14,14 @@ import {
   signature,
   signTransaction,
 } from '@solana/kit'
-import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
+import { FailedTransactionMetadata, LiteSVM, type SimulatedTransactionInfo } from 'litesvm'
 import { base58Decode } from '../../../core/base58.ts'
 
 /** Solana's own runtime in this process, with the programs of the system and of tokens, behind the methods of a node. */
 export interface LocalSvm {
   readonly url: string
   readonly svm: LiteSVM
-  /** Answers by method in place of the runtime's; null: none comes. */
+  /** Answers by method in place of the runtime's, or what makes one of the parameters; null: none comes. */
   readonly answers: Map<string, unknown>
   /** Methods of the calls that came, the newest last. */
   readonly asked: string[]
@@ -35,19 +35,44 @@ const BLOCK_HEIGHT = 100
 const decoded = (base64: unknown) =>
   getTransactionDecoder().decode(getBase64Encoder().encode(String(base64)))
 
-const accountJson = (svm: LiteSVM, key: string) => {
-  const account = svm.getAccount(address(key))
-  if (!account.exists) return null
+const accountJson = (svm: LiteSVM, key: string) => jsonOf(svm.getAccount(address(key)))
+
+const jsonOf = (account: ReturnType<LiteSVM['getAccount']>) =>
+  account.exists ? fieldsOf(account) : null
+
+const fieldsOf = (account: ReturnType<SimulatedTransactionInfo['postAccounts']>[number]) => {
   const data = [Buffer.from(account.data).toString('base64'), 'base64']
   const { programAddress: owner, executable, space } = account
   return { owner, executable, space: Number(space), lamports: Number(account.lamports), data }
 }
 
-const ran = (svm: LiteSVM, base64: unknown) => {
+const sliced = (
+  account: ReturnType<typeof accountJson>,
+  { dataSlice }: { readonly dataSlice?: { readonly offset: number; readonly length: number } },
+) => {
+  if (account === null || dataSlice === undefined) return account
+  const { offset, length } = dataSlice
+  const part = Buffer.from(account.data[0] ?? '', 'base64').subarray(offset, offset + length)
+  return { ...account, data: [part.toString('base64'), 'base64'] }
+}
+
+/** Accounts that are asked for, after a run. */
+interface RunOptions {
+  readonly accounts?: { readonly addresses: readonly string[] }
+}
+
+const ran = (svm: LiteSVM, base64: unknown, { accounts }: RunOptions = {}) => {
   const outcome = svm.simulateTransaction(decoded(base64))
   const isFailed = outcome instanceof FailedTransactionMetadata
   const meta = outcome.meta()
+  const after = isFailed ? [] : outcome.postAccounts()
+  const afterRun = (key: string) => {
+    const changed = after.find((each) => each.address === key)
+    if (changed === undefined) return accountJson(svm, key)
+    return changed.lamports === 0n ? null : fieldsOf(changed)
+  }
   return {
+    ...(accounts && { accounts: isFailed ? null : accounts.addresses.map(afterRun) }),
     err: isFailed ? String(outcome.err()) : null,
     logs: meta.logs(),
     unitsConsumed: Number(meta.computeUnitsConsumed()),
@@ -120,14 +145,22 @@ const METHODS: Readonly<Record<string, (served: Served, params: readonly unknown
   getSignaturesForAddress: (served, [account, options]) =>
     signaturesFor(served, String(account), Object(options)),
   getTransaction: (served, [name]) => transactionOf(served, name),
-  getAccountInfo: ({ svm }, [key]) => ({ value: accountJson(svm, String(key)) }),
-  getMultipleAccounts: ({ svm }, [keys]) => ({
-    value: (keys as readonly string[]).map((key) => accountJson(svm, key)),
+  getAccountInfo: ({ svm }, [key]) => ({
+    context: { slot: slotOf(svm) },
+    value: accountJson(svm, String(key)),
+  }),
+  getMultipleAccounts: ({ svm }, [keys, options]) => ({
+    context: { slot: slotOf(svm) },
+    value: (keys as readonly string[]).map((key) => sliced(accountJson(svm, key), Object(options))),
   }),
   getLatestBlockhash: ({ svm }) => ({
+    context: { slot: slotOf(svm) },
     value: { blockhash: svm.latestBlockhash(), lastValidBlockHeight: BLOCK_HEIGHT + 150 },
   }),
-  simulateTransaction: ({ svm }, [transaction]) => ({ value: ran(svm, transaction) }),
+  simulateTransaction: ({ svm }, [transaction, options]) => ({
+    context: { slot: slotOf(svm) },
+    value: ran(svm, transaction, Object(options)),
+  }),
   sendTransaction: ({ svm, history }, [transaction, options]) => {
     const name = sent(svm, transaction, Object(options))
     history.push(String(transaction))
@@ -166,7 +199,7 @@ export const startLocalSvm = async (genesis = GENESIS): Promise<LocalSvm> => {
     if (given === null) return
     const run = METHODS[method]
     const answer = run
-      ? resultOf(() => given ?? run(served, params))
+      ? resultOf(() => (typeof given === 'function' ? given(params) : given) ?? run(served, params))
       : { error: { code: -32_601, message: 'Method not found' } }
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))

@@ -116,7 +116,11 @@ const timeOf = async (
     const stage = through === 'lanes' ? await startStage(PROCESS_PIPELINE, deps) : undefined
     await Promise.race([ingestor.done, fatal])
     const { seq: last } = ingestor.status()
-    const isThrough = (): boolean => stage?.lanes().every(({ seq }) => seq === last) ?? true
+    const isThrough = (): boolean => {
+      const lanes = stage?.lanes()
+      // Before a lane has begun the list is without it.
+      return !lanes || (lanes.length === PLAN.partitions && lanes.every(({ seq }) => seq === last))
+    }
     await until(isThrough, 'the lanes are through', LIMIT_MS)
     const ms = performance.now() - beganMs
     await ingestor.stop()

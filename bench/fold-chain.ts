@@ -1,11 +1,4 @@
-import {
-  formatDecimal,
-  formatUnits,
-  formatUsd,
-  parseUnits,
-  USD_DECIMALS,
-  unitsToNumber,
-} from '../core/amounts.ts'
+import { formatDecimal, formatUnits, USD_DECIMALS } from '../core/amounts.ts'
 import { bucketStart, type Resolution } from '../core/time.ts'
 import type { Operation } from '../processors/runtime/stage.ts'
 import type { TradeEvent } from '../schemas/wire.ts'
@@ -25,6 +18,10 @@ const TOKENS = 150
 export const BLOCKS_PER_FLUSH = 64
 const FINAL_BEHIND = 64
 
+const BASE_DECIMALS = 9
+const QUOTE_DECIMALS = 6
+const QUOTE_UNIT = 10n ** BigInt(QUOTE_DECIMALS)
+
 /** A simulated address. */
 export const addressAt = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
 
@@ -39,8 +36,8 @@ const tradeAt = (index: number, tokens?: number): TapeTrade => {
     pool: addressAt(0x10_000 + token * 2 + (index % 2)),
     baseRaw,
     quoteRaw: (baseRaw * BigInt(900 + (index % 200))) / 1_000n,
-    baseDecimals: 9,
-    quoteDecimals: 6,
+    baseDecimals: BASE_DECIMALS,
+    quoteDecimals: QUOTE_DECIMALS,
     buy: index % 3 !== 0,
     quoteUsd: '1',
     quoteNative: '0.0004',
@@ -179,7 +176,7 @@ type Ladder = Map<Resolution, BareCandle>
 
 /**
  * The least that candles take: every trade goes into the second of its token, pool and pair, and a bucket that closes into the coarser
- * ones that are made of it. Touched seconds and closed minutes, hours and days are printed at a flush. No reorgs, no finality, no state that is kept.
+ * ones that are made of it; amounts are bigints and are never made into text in between. Touched seconds and closed minutes, hours and days are printed at a flush. No reorgs, no finality, no state that is kept.
  */
 export class BareFold {
   readonly #ladders = new Map<string, Ladder>()
@@ -204,9 +201,9 @@ export class BareFold {
     if (trade === null || processed === null) return
     const usd = Number(processed.token_a_price_in_usd)
     const native = Number(processed.token_a_price_in_native)
-    const units = unitsToNumber(BigInt(trade.user_b_amount), 6)
+    const quoteRaw = BigInt(trade.user_b_amount)
     const worth = (price: string): bigint =>
-      parseUnits(formatUsd(units * Number(price)), USD_DECIMALS)
+      (quoteRaw * BigInt(Math.round(Number(price) * 10 ** USD_DECIMALS))) / QUOTE_UNIT
     const one = {
       startMs: bucketStart(timeMs, '1s'),
       prices: [usd, usd, usd, usd] as const,
@@ -268,18 +265,17 @@ const absorb = (into: BareCandle, part: BarePart): void => {
 }
 
 const printed = (candle: BareCandle): unknown => {
-  const units = unitsToNumber(candle.volumeRaw, 9)
-  const usd = formatUnits(candle.usdRaw, USD_DECIMALS)
-  const native = formatUnits(candle.nativeRaw, USD_DECIMALS)
+  const average = (raw: bigint): string =>
+    formatDecimal((Number(raw) / Number(candle.volumeRaw)) * 10 ** (BASE_DECIMALS - USD_DECIMALS))
   return {
     key: candle.key,
     prices: candle.prices.map(formatDecimal),
     natives: candle.natives.map(formatDecimal),
-    average: formatDecimal(Number(usd) / units),
-    averageNative: formatDecimal(Number(native) / units),
-    volume: formatUnits(candle.volumeRaw, 9),
-    usd,
-    native,
+    average: average(candle.usdRaw),
+    averageNative: average(candle.nativeRaw),
+    volume: formatUnits(candle.volumeRaw, BASE_DECIMALS),
+    usd: formatUnits(candle.usdRaw, USD_DECIMALS),
+    native: formatUnits(candle.nativeRaw, USD_DECIMALS),
     trades: candle.trades,
     buys: candle.buys,
   }

@@ -21,7 +21,7 @@ const SIZE = { blocks: 400, tradesPerBlock: 60 }
 const TRADES = SIZE.blocks * SIZE.tradesPerBlock
 const PLAN = { chains: [CHAIN], partitions: 12, retention: 'off' } as const
 const COUNTS = [0, 1, 2] as const
-/** Each number of threads is measured so often, in turns. */
+/** Each number of threads is measured so often, in turns, of which each is once the first. */
 const ROUNDS = 3
 const LIMIT_MS = 600_000
 const MAP_BYTES = 2_147_483_648
@@ -90,8 +90,10 @@ export const laneThreadsBench = async (): Promise<void> => {
     await bus.close()
     const last = operations.at(-1)?.block.meta?.seq ?? 0
     const sums = COUNTS.map((count) => ({ count, ms: 0, longestDelayMs: 0 }))
+    // Files, caches and compiled code: what comes first would pay for all.
+    await drain(tape, 0, last)
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const sum of sums) {
+      for (const sum of [...sums.slice(round), ...sums.slice(0, round)]) {
         const { ms, longestDelayMs } = await drain(tape, sum.count, last)
         sum.ms += ms
         sum.longestDelayMs = Math.max(sum.longestDelayMs, longestDelayMs)

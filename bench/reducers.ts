@@ -170,7 +170,7 @@ const compare = (input: string, operations: readonly Operation[]): ReducersLine 
 export const reducersBench = (): void => {
   for (const line of [
     compare('trades', rawChain()),
-    compare('trades, births, balances', fullChain()),
+    compare('trades, creations, balances', fullChain()),
   ]) {
     process.stdout.write(`${JSON.stringify(line)}\n`)
   }

@@ -7,5 +7,5 @@ if (parentPort === null) throw new Error('this module is the beginning of a thre
 serveLanes({
   port: parentPort,
   stages: new Map([[PROCESS_PIPELINE.app, PROCESS_PIPELINE]]),
-  openCodec: makeThreadCodec(workerData),
+  openCodec: makeThreadCodec(workerData, parentPort),
 })

@@ -66,6 +66,9 @@ export interface Commit {
   readonly offsets?: { readonly group: string; readonly next: readonly GroupOffset[] }
 }
 
+/** A commit that waits for no offsets of its own records: plain data, which another thread may make. */
+export type LaneCommit = Omit<Commit, 'finalRecords'>
+
 /** The only holder of its id: taking the same id again fences this one. */
 export interface Writer {
   readonly id: string

@@ -4,8 +4,8 @@ import { NAMESPACE } from '../../schemas/avro-schema.ts'
 import { topicRow } from '../../schemas/topics.ts'
 import type { Config } from '../config/settings.ts'
 import { InvalidInput, Outage } from '../errors.ts'
-import type { Logger } from '../ops/logger.ts'
 import { retry } from '../retry.ts'
+import type { WarningLog } from '../runtime/thread-warning.ts'
 import { makeCodec, parseAvroSchema } from './avro.ts'
 import type { Codec, MessageName } from './contract.ts'
 import { ALL_MESSAGE_NAMES, builtInTypes, makeResolver, schemaText } from './local-codec.ts'
@@ -43,7 +43,7 @@ export const registryConnection = (
 
 /** A registry and what its client works with. */
 export interface RegistryOptions extends RegistryConnection {
-  readonly log: Logger
+  readonly log: WarningLog
   /** How long one answer may take; ten seconds by default. */
   readonly answerLimitMs?: number
 }
@@ -218,7 +218,7 @@ const registryOutage = (what: string, cause: unknown): Outage => {
 /** Schemas of other writers by id: fetched once each, in the background. */
 const makeForeignSchemaCache = (
   registry: SchemaRegistry,
-  log: Logger,
+  log: WarningLog,
 ): ((id: number) => avsc.Type) => {
   const known = new Map<number, avsc.Type | 'unknown' | 'asked'>()
   const ask = async (id: number): Promise<void> => {

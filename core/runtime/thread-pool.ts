@@ -1,5 +1,6 @@
 import { extname } from 'node:path'
 import { Piscina } from 'piscina'
+import { isThreadWarning, type ThreadWarning } from './thread-warning.ts'
 
 /** Work that is done in threads of its own. What goes in and comes out is copied, or moved where `moved` names its buffers. */
 export interface ThreadPool<In, Out> {
@@ -20,6 +21,8 @@ export interface ThreadPoolOptions {
   readonly most: number
   /** Called for a thread that ended while it had nothing to do. */
   readonly onError: (error: unknown) => void
+  /** Called with what a thread sends by `forwardWarnings`. */
+  readonly onWarning?: (warning: ThreadWarning) => void
 }
 
 /** A thread of a process that runs the source must be told how to read it. */
@@ -49,6 +52,7 @@ export const openThreadPool = <In, Out>({
   data,
   most,
   onError,
+  onWarning,
 }: ThreadPoolOptions): ThreadPool<In, Out> => {
   const { url, execArgv } = resolveWorkerModule(module)
   const pool = new Piscina<In, Out>({
@@ -57,10 +61,15 @@ export const openThreadPool = <In, Out>({
     workerData: data,
     minThreads: 1,
     maxThreads: most,
+    // A thread that waits for work must not hold its event loop: a codec fetches schemas of others between two batches.
+    atomics: 'disabled',
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     ...(execArgv && { execArgv: [...execArgv] }),
   })
   pool.on('error', onError)
+  pool.on('message', (message: unknown) => {
+    if (isThreadWarning(message)) onWarning?.(message)
+  })
   return {
     run: (input, moved = []) => pool.run(input, { transferList: [...moved] }),
     close: () => pool.close(),

@@ -13,7 +13,7 @@ import { type EventBatch, FAMILIES, FEED_FAMILIES, type OperationMeta } from './
 
 /** Where a chain stands after an operation: the newest applied block, and the newest final one. */
 export interface Cursor {
-  /** null: the only applied block was taken back. */
+  /** Of the only applied block, once it is taken back: its parent. null: no block was applied; older versions wrote it after such a revert too. */
   readonly tip: BlockRef | null
   readonly final: BlockRef | null
   /** Operation that applied the newest final block; 0 before the first. */

@@ -9,7 +9,7 @@ import type { EventBatch } from './record-batches.ts'
 /** A commit of several whole operations, and what it wrote to `{c}.blocks`. */
 export interface MergedCommit {
   readonly commit: Commit
-  /** Block events in the order of the operations; empty before the commit has sealed them. */
+  /** Block events in the order of the operations; empty before the commit has made them. */
   readonly events: () => readonly BlockEvent[]
 }
 
@@ -48,7 +48,12 @@ export const sizeOfOperation = ({ records, pending }: Prepared): OperationSize =
     pending.changes.reduce((sum, { json }) => sum + (json?.length ?? 0), 0),
 })
 
-/** Each operation's share of the offset ranges of a commit: in a partition they follow one another. */
+/**
+ * Each operation's share of the offset ranges of a commit: in a partition they follow one another. Offsets are counted
+ * from the first of a range, because the raw topics of a chain have one writer, this one: its records lie side by side. Only a replay of
+ * dead letters may write between two sends of one commit, on Kafka; an offset that is counted is too low then, never too high, and
+ * `recordsOf` of `reread-block.ts` reads on until it has found every record.
+ */
 const rangesByOperation = (
   operations: readonly { readonly batches: readonly EventBatch[] }[],
   ranges: readonly OffsetRange[],

@@ -53,8 +53,11 @@ const POOL_PREFIX = 'pool/'
 const AMOUNT_PREFIX = 'amount/'
 const undoKey = (seq: number): string => `undo/${seq}`
 
-/** Opens the ledger over a lane's state. Nothing is written here: a commit of the bus does that, between `take` and `markCommitted`. */
-export const openLedger = (state: LaneState): Ledger => {
+/**
+ * Opens the ledger over a lane's state. Nothing is written here: a commit of the bus does that, between `take` and `markCommitted`.
+ * `maxCached`: entries of each kind that are held in memory.
+ */
+export const openLedger = (state: LaneState, maxCached = MAX_CACHED): Ledger => {
   /** Newest change of each key that is taken over and not committed. */
   const uncommitted = new Map<string, StoredChange>()
   const stored = (key: string): string | null => {
@@ -63,9 +66,11 @@ export const openLedger = (state: LaneState): Ledger => {
     const bytes = state.get(key)
     return bytes === undefined ? null : Buffer.from(bytes).toString('utf8')
   }
-  const tokens = metadataCache(stored, TOKEN_PREFIX, reviveToken)
-  const pools = metadataCache(stored, POOL_PREFIX, revivePool)
-  const amounts = metadataCache(stored, AMOUNT_PREFIX, (value) => ({ raw: BigInt(String(value)) }))
+  const tokens = metadataCache({ stored, maxCached }, TOKEN_PREFIX, reviveToken)
+  const pools = metadataCache({ stored, maxCached }, POOL_PREFIX, revivePool)
+  const amounts = metadataCache({ stored, maxCached }, AMOUNT_PREFIX, (value) => ({
+    raw: BigInt(String(value)),
+  }))
   let quotes = applyStoredChanges(EMPTY_QUOTE_STATE, storedValues(state, QUOTES_PREFIX))
   return {
     token: tokens.get,
@@ -123,18 +128,24 @@ export const openLedger = (state: LaneState): Ledger => {
 
 interface MetadataCache<Fact> {
   readonly get: (address: string) => Fact | undefined
-  /** Takes over a committed change, if it is one of this kind. */
+  /** Takes over a change that is made, committed or not, if it is one of this kind. */
   readonly take: (change: StoredChange) => void
 }
 
+/** Where entries are read from, and how many are held. */
+interface CacheOptions {
+  readonly stored: (key: string) => string | null
+  readonly maxCached: number
+}
+
 const metadataCache = <Fact extends object>(
-  stored: (key: string) => string | null,
+  { stored, maxCached }: CacheOptions,
   prefix: string,
   revive: (value: unknown) => Fact,
 ): MetadataCache<Fact> => {
   // Bounded by size, not by count: for a count the cache makes room for all of them at once.
   const cache = new LRUCache<string, Fact | false>({
-    maxSize: MAX_CACHED,
+    maxSize: maxCached,
     sizeCalculation: () => 1,
   })
   const cacheValue = (address: string, json: string | null): Fact | undefined => {

@@ -36,6 +36,7 @@ interface StoredBatch {
   readonly value: Uint8Array
 }
 
+/** The records of one operation in one partition, which lie side by side as a rule (see `mergedCommit`): those of other writers are skipped. */
 const recordsOf = async (
   bus: Bus,
   span: TopicSpan,

@@ -1,7 +1,7 @@
 import type {
-  Commit,
   GroupOffset,
   Lane,
+  LaneCommit,
   LogRecord,
   ProducerRecord,
   StateChange,
@@ -104,7 +104,7 @@ export const packCommit = ({
   records = [],
   state = [],
   offsets,
-}: Omit<Commit, 'seal'>): {
+}: LaneCommit): {
   readonly packed: PackedCommit
   readonly moved: readonly ArrayBuffer[]
 } => {
@@ -118,7 +118,7 @@ export const packCommit = ({
 }
 
 /** The commit again. */
-export const unpackCommit = ({ records, state, offsets }: PackedCommit): Commit => ({
+export const unpackCommit = ({ records, state, offsets }: PackedCommit): LaneCommit => ({
   records: unpack(records),
   state: unpack(state),
   ...(offsets !== undefined && { offsets }),

@@ -4,6 +4,7 @@ import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { fromThreadError } from '../../core/runtime/thread-error.ts'
 import { resolveWorkerModule } from '../../core/runtime/thread-pool.ts'
+import { logThreadWarning, type ThreadWarning } from '../../core/runtime/thread-warning.ts'
 import { stateTopic } from '../../schemas/topics.ts'
 import {
   END_THREAD,
@@ -93,7 +94,10 @@ const startThread = ({ module, data, log }: LaneThreadOptions, onEnded: () => vo
   worker.on('error', (error: Error) => {
     failure = error
   })
-  worker.on('message', (reply: LaneReply) => runs.get(reply.lane)?.on(reply))
+  worker.on('message', (reply: LaneReply | ThreadWarning) => {
+    if (reply.kind === 'warning') logThreadWarning(log, reply)
+    else runs.get(reply.lane)?.on(reply)
+  })
   return {
     runs,
     post: (request, moved = []) => worker.postMessage(request, [...moved]),

@@ -1,7 +1,7 @@
 import type {
-  Commit,
   GroupOffset,
   Lane,
+  LaneCommit,
   LaneState,
   LogRecord,
   ProducerRecord,
@@ -52,7 +52,7 @@ export interface LaneStatus {
 /** The bus's lane as a stage uses it: in the thread of the bus, or in another one. */
 export interface StageLaneLog extends Pick<Lane, 'partition' | 'signal' | 'state' | 'take'> {
   /** Publications, state and offsets at once; throws when the lane is not ours any more. */
-  commit(commit: Omit<Commit, 'seal'>): Promise<unknown>
+  commit(commit: LaneCommit): Promise<unknown>
 }
 
 /** What a lane reports while it runs. */

@@ -1,4 +1,4 @@
-import type { Bus, Commit, Lane, RunningTask } from '../../core/bus/contract.ts'
+import type { Bus, Lane, LaneCommit, RunningTask } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
@@ -58,7 +58,7 @@ export const startStage = async (stage: Stage, deps: StageDeps): Promise<Running
       const { partition } = lane
       const reports = reportsOf(stage, deps, (status) => statuses.set(lane, status))
       const work = async (watched: Lane): Promise<void> => {
-        const own = { ...watched, commit: (commit: Commit) => watched.writer.commit(commit) }
+        const own = { ...watched, commit: (commit: LaneCommit) => watched.writer.commit(commit) }
         if (threads)
           await threads.run({ app, chain, ...(quoteAssets && { quoteAssets }) }, own, reports)
         else await new StageLane(stage, deps, own, reports).run()

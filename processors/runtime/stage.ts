@@ -79,6 +79,6 @@ export interface Stage {
   readonly app: string
   readonly inputs: readonly StageTopic[]
   readonly outputs: readonly StageTopic[]
-  /** `book`: quote assets of the chain; without it those of the chain's own table count. */
+  /** `quoteAssets`: absent, those of the chain's own table count. */
   load(state: StageState, quoteAssets?: QuoteAssets): StageProcessor
 }

@@ -1,8 +1,13 @@
 import { InvalidInput } from '../../core/errors.ts'
 import type {
   BalanceEvents,
+  BinState,
   BondingCurve,
+  ConcentratedState,
+  DexPoolEvent,
   DexPoolEvents,
+  PoolState,
+  ReservePricing,
   TokenEvents,
   TokenSupplyEvents,
   TradeEvents,
@@ -20,6 +25,12 @@ const validateAmountText = (field: string, text: string, shape = UNSIGNED_AMOUNT
 }
 /** Throws `InvalidInput` for what is neither empty nor base units of 256 bits. */
 export const validateAmount = (field: string, text: string): void => validateAmountText(field, text)
+const WHOLE_NUMBER = /^$|^-?\d{1,400}$/
+
+/** Throws `InvalidInput` for what is neither empty nor a whole number: a sum, which may be wider than 256 bits or below zero. */
+export const validateWholeNumber = (field: string, text: string): void => {
+  if (!WHOLE_NUMBER.test(text)) throw new InvalidInput('amount', `${field} is not a whole number`)
+}
 const validateDecimal = (field: string, text: string): void => {
   if (!DECIMAL_TEXT.test(text))
     throw new InvalidInput('decimal', `${field} is not a decimal number`)
@@ -60,6 +71,39 @@ const validateBondingCurve = (reserves: BondingCurve | null): void => {
   for (const field of CURVE_AMOUNTS) validateAmountText(field, reserves?.[field] ?? '')
 }
 
+const validateRanges = (
+  ranges: Pick<ConcentratedState, 'sqrt_price_x96' | 'liquidity'> | null,
+): void => {
+  validateWholeNumber('sqrt_price_x96', ranges?.sqrt_price_x96 ?? '')
+  validateWholeNumber('liquidity', ranges?.liquidity ?? '')
+}
+
+const validateBinAmounts = (amounts: Pick<BinState, 'amount_x' | 'amount_y'> | null): void => {
+  validateWholeNumber('amount_x', amounts?.amount_x ?? '')
+  validateWholeNumber('amount_y', amounts?.amount_y ?? '')
+}
+
+const validatePricing = (pricing: ReservePricing | null): void => {
+  validateWholeNumber('reserve_a', pricing?.reserve_a ?? '')
+  validateWholeNumber('reserve_b', pricing?.reserve_b ?? '')
+}
+
+/** What an event says of ranges, bins and priced reserves. */
+const validatePoolChanges = ({ concentrated, bins, pricing }: DexPoolEvent): void => {
+  validateRanges(concentrated)
+  validateWholeNumber('position_liquidity', concentrated?.position_liquidity ?? '')
+  for (const move of bins?.moves ?? []) validateBinAmounts(move)
+  validatePricing(pricing)
+}
+
+const validatePoolState = (state: PoolState | null): void => {
+  validateWholeNumber('token_a_vault_amount', state?.token_a_vault_amount ?? '')
+  validateWholeNumber('token_b_vault_amount', state?.token_b_vault_amount ?? '')
+  validateRanges(state?.concentrated ?? null)
+  validateBinAmounts(state?.bins ?? null)
+  validatePricing(state?.pricing ?? null)
+}
+
 interface PositionedEvent {
   readonly instruction: unknown
   readonly transaction: { readonly fee: string } | null
@@ -97,6 +141,8 @@ export const validatePools = (value: DexPoolEvents): DexPoolEvents => {
     for (const field of POOL_AMOUNTS) validateAmountText(field, pool[field])
     for (const field of DERIVED_POOL_AMOUNTS) validateAmountText(field, pool[field], SIGNED_AMOUNT)
     validateBondingCurve(event.bonding_curve)
+    validatePoolChanges(event)
+    validatePoolState(event.pool_processed?.before ?? null)
     validateTokenDecimals('token_a_decimals', pool.token_a_decimals)
     validateTokenDecimals('token_b_decimals', pool.token_b_decimals)
     validateDecimal('quote_price_in_usd', event.quote_price_in_usd)

@@ -1,7 +1,7 @@
 import { tryDecode } from '../../core/bus/dead-letters.ts'
 import type { JsonLines } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { InvalidInput, Outage } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
 import type { Row } from './columns.ts'
 import type { Sink, TableRows } from './tables.ts'
@@ -63,18 +63,15 @@ const serializeRows = (table: string, rows: RowsByKey): SerializedTable => {
   return { table, text: lines.join('\n'), count: rows.size }
 }
 
-/** Mapping is a pure function of the record: what fails once fails always, whatever the error is. */
 const mapRecord = (codec: Codec, sink: Sink, bytes: Uint8Array | null): ReturnType<Sink['map']> => {
   if (bytes === null) throw new InvalidInput('tombstone', 'unexpected tombstone')
-  try {
-    return sink.map(codec, bytes)
-  } catch (error) {
-    if (error instanceof InvalidInput || error instanceof Outage) throw error
-    throw new InvalidInput('row', `the record cannot be made into rows: ${error}`, { cause: error })
-  }
+  return sink.map(codec, bytes)
 }
 
-/** Maps the values of a batch, oldest first. An `Outage` of the codec passes: the same batch maps soon after. */
+/**
+ * Maps the values of a batch, oldest first. Only `InvalidInput` is the fault of a record. Throws everything else: an `Outage` of the
+ * codec, after which the same batch maps, and what a mapper throws that has a bug, which must not put a whole topic aside.
+ */
 export const batchRows = (
   codec: Codec,
   sink: Sink,

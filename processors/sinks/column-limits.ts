@@ -1,4 +1,5 @@
 import { USD_DECIMALS } from '../../core/amounts.ts'
+import { InvalidInput } from '../../core/errors.ts'
 
 /**
  * What a column holds at most. The engine wraps integers that are too wide without a word and refuses decimals that are, so
@@ -26,16 +27,26 @@ export const UNITS_DECIMAL: DecimalType = { whole: 76 - 24, places: 24 }
 const clamp = (raw: bigint, low: bigint, high: bigint): bigint =>
   raw < low ? low : raw > high ? high : raw
 
-/** Whole number text within `UInt256`; "" is none. Throws SyntaxError for what is not a whole number. */
+/** The number of a text; "" is none. Throws `InvalidInput` for what is not a whole number. */
+const wholeNumber = (text: string): bigint => {
+  try {
+    return BigInt(text)
+  } catch (cause) {
+    throw new InvalidInput('amount', 'a value is not a whole number', { cause })
+  }
+}
+
+/** Whole number text within `UInt256`; "" is none. Throws `InvalidInput` for what is not a whole number, as the others do. */
 export const clampUint256 = (text: string): string =>
-  clamp(BigInt(text), 0n, MAX_UINT256).toString()
+  clamp(wholeNumber(text), 0n, MAX_UINT256).toString()
 
 /** Whole number text within `Int256`. */
 export const clampInt256 = (text: string): string =>
-  clamp(BigInt(text), -MAX_INT256, MAX_INT256).toString()
+  clamp(wholeNumber(text), -MAX_INT256, MAX_INT256).toString()
 
 /** Whole number text within `UInt64`. */
-export const clampUint64 = (text: string): string => clamp(BigInt(text), 0n, MAX_UINT64).toString()
+export const clampUint64 = (text: string): string =>
+  clamp(wholeNumber(text), 0n, MAX_UINT64).toString()
 
 /** Whole number text as a nullable `UInt64` takes it: NULL when unknown (""), not a whole number, or beyond the column. */
 export const nullableUint64 = (text: string): string | null =>

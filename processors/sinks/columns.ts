@@ -1,4 +1,5 @@
 import { formatUnits, parseDecimal, rescaleRaw, USD_DECIMALS } from '../../core/amounts.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { eventVersion } from '../../core/event-version.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import { PROTOCOLS } from '../../schemas/protocols.ts'
@@ -42,12 +43,16 @@ export const versionColumns = (meta: EventMeta, index: number): Row => ({
   _del: meta.op === 'OP_REVERT' ? 1 : 0,
 })
 
+/** The range of a Date. Source: ECMA-262, Time Values and Time Range. */
+const MAX_TIME_MS = 8.64e15
+
 /** The rows of a block share its time. */
 const lastFormattedTime = { ms: 0, text: new Date(0).toISOString() }
 
-/** Epoch milliseconds as ClickHouse reads them. */
+/** Epoch milliseconds as ClickHouse reads them. Throws `InvalidInput` beyond the range of a Date. */
 export const timeText = (ms: number): string => {
   if (ms !== lastFormattedTime.ms) {
+    if (!(Math.abs(ms) <= MAX_TIME_MS)) throw new InvalidInput('time', 'a value is not a time')
     lastFormattedTime.text = new Date(ms).toISOString()
     lastFormattedTime.ms = ms
   }

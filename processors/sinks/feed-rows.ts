@@ -1,6 +1,6 @@
 import { InvalidInput } from '../../core/errors.ts'
 import type { EventMeta, Status } from '../../schemas/wire.ts'
-import { validateAmount } from '../runtime/validate-records.ts'
+import { validateAmount, validateWholeNumber } from '../runtime/validate-records.ts'
 import { nullableUint64 } from './column-limits.ts'
 import {
   nullableAmountColumn,
@@ -111,7 +111,7 @@ const columnValue = (name: string, value: unknown, shape: FeedColumnTypes): unkn
   if (shape.times?.includes(name)) return timeText(Number(value))
   if (shape.prices?.includes(name)) return priceColumn(String(value))
   if (shape.raws?.includes(name)) return amountValue(name, value)
-  if (shape.unknownRaws?.includes(name)) return nullableAmountColumn(String(value))
+  if (shape.unknownRaws?.includes(name)) return unknownAmountValue(name, value)
   if (shape.counts?.includes(name)) return nullableUint64(String(value))
   if (shape.signed?.includes(name)) return int64Value(name, value)
   if (shape.rawLists?.includes(name) && Array.isArray(value)) {
@@ -124,6 +124,12 @@ const amountValue = (name: string, value: unknown): string => {
   const text = String(value)
   validateAmount(name, text)
   return text === '' ? '0' : text
+}
+
+const unknownAmountValue = (name: string, value: unknown): string | null => {
+  const text = String(value)
+  validateWholeNumber(name, text)
+  return nullableAmountColumn(text)
 }
 
 /** Sixty-four bits and a sign. */

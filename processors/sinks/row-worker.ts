@@ -1,6 +1,6 @@
-import { workerData } from 'node:worker_threads'
-import { type Dependency, Outage } from '../../core/errors.ts'
+import { parentPort, workerData } from 'node:worker_threads'
 import { type PackedBytes, unpackBytes } from '../../core/runtime/packed-bytes.ts'
+import { type ThreadError, toThreadError } from '../../core/runtime/thread-error.ts'
 import { makeThreadCodec } from '../runtime/thread-codec.ts'
 import { type BatchRows, batchRows } from './batch-rows.ts'
 import { FEED_SINKS } from './feed-sinks.ts'
@@ -11,22 +11,21 @@ export interface RowRequest extends PackedBytes {
   readonly topic: string
 }
 
-/** An error loses its class on the way between threads. */
+/** The rows, or why there are none. */
 export type RowResponse =
   | { readonly kind: 'rows'; readonly rows: BatchRows }
-  | { readonly kind: 'outage'; readonly of: Dependency; readonly message: string }
+  | { readonly kind: 'failed'; readonly error: ThreadError }
 
-const openCodec = makeThreadCodec(workerData)
+const openCodec = makeThreadCodec(workerData, parentPort)
 const sinks = new Map([...SINKS, ...FEED_SINKS].map((sink) => [String(sink.topic), sink]))
 
-/** Rows of one batch. */
+/** Rows of one batch. Never throws. */
 export const makeRows = async (order: RowRequest): Promise<RowResponse> => {
-  const sink = sinks.get(order.topic)
-  if (sink === undefined) throw new Error(`no sink reads ${order.topic}`)
   try {
+    const sink = sinks.get(order.topic)
+    if (sink === undefined) throw new Error(`no sink reads ${order.topic}`)
     return { kind: 'rows', rows: batchRows(await openCodec(), sink, unpackBytes(order)) }
   } catch (error) {
-    if (!(error instanceof Outage)) throw error
-    return { kind: 'outage', of: error.of, message: error.message }
+    return { kind: 'failed', error: toThreadError(error) }
   }
 }

@@ -85,7 +85,6 @@ class RecordBatch {
       this.#add(more)
       this.#isFull = more.length === 0
     }
-    this.#isFull ||= this.bytes >= MAX_BATCH_BYTES
   }
 
   #add(records: readonly LogRecord[]): void {
@@ -196,7 +195,7 @@ class SinkLane {
     metrics.sinkRetries.inc({ group, reason: errorLabel(error) })
     log.warn(
       { group, partition, err: error, attempt, waitMs },
-      'ClickHouse insert failed, retrying same batch',
+      'batch was not stored, retrying same batch',
     )
   }
 

@@ -160,8 +160,8 @@ test('a transaction that lmdb refuses for its list of free pages is written agai
     await bus.createTopics([TOPIC])
     const writer = await bus.writer('w')
     const record = (value: string) => ({ topic: 't', key: 'k', value: Buffer.from(value) })
-    const seal = (spans: readonly OffsetRange[]) => [record(JSON.stringify(spans))]
-    const spans = await writer.commit({ records: [record('one')], finalRecords: seal })
+    const finalRecords = (spans: readonly OffsetRange[]) => [record(JSON.stringify(spans))]
+    const spans = await writer.commit({ records: [record('one')], finalRecords })
     assert.deepEqual(spans, [
       { topic: 't', partition: spans[0]?.partition, baseOffset: 0, records: 2 },
     ])

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
 import { after, test } from 'node:test'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
@@ -12,7 +13,9 @@ import {
   tapeMeta,
   tapeTradeEvent,
 } from '../support/builders/trade-tape.ts'
+import { createCapturedLogger } from '../support/captured-logger.ts'
 import { freePort } from '../support/ports.ts'
+import { until } from '../support/until.ts'
 
 const codec = localCodec()
 const threads = openRowWorkerPool({ registry: null }, makeSilentLogger())
@@ -140,5 +143,36 @@ test('a registry that does not answer is an Outage of each batch, and is request
     }
   } finally {
     await apart.close()
+  }
+})
+
+test('what the codec of a row thread warns of is logged by the process, with the error', async () => {
+  const port = await freePort()
+  // Every schema of ours is registered under one id, and no other is known.
+  const registry = createServer(({ method }, answer) => {
+    answer.writeHead(method === 'POST' ? 200 : 404, { 'content-type': 'application/json' })
+    answer.end(
+      JSON.stringify(method === 'POST' ? { id: 1 } : { error_code: 40_403, message: 'no' }),
+    )
+  })
+  await new Promise<void>((resolve) => registry.listen(port, '127.0.0.1', resolve))
+  const { log, lines } = createCapturedLogger()
+  const apart = openRowWorkerPool({ registry: { url: `http://127.0.0.1:${port}` } }, log)
+  try {
+    const foreign = blockBytes(1)
+    foreign.writeInt32BE(77, 1)
+    await assert.rejects(apart.makeRows('blocks', [foreign]), /schema 77 is being fetched/)
+    const line = await until(() => lines[0], 'a line of the log')
+    assert.deepEqual([line.message, line.facts.id], ['failed to fetch schema', 77])
+    assert.ok(line.facts.err instanceof Error)
+    const { refused } = await apart.makeRows('blocks', [foreign])
+    assert.deepEqual(
+      refused.map(({ reason }) => reason),
+      ['unknown-schema'],
+    )
+  } finally {
+    await apart.close()
+    registry.closeAllConnections()
+    registry.close()
   }
 })

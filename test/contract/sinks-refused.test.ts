@@ -13,7 +13,8 @@ import { deadLetterSpec, topicSpecs } from '../../core/bus/topic-specs.ts'
 import { openWarehouse } from '../../core/clickhouse/client.ts'
 import { migrate } from '../../core/clickhouse/migrate.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
-import { makeSilentLogger } from '../../core/ops/logger.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { batchRows } from '../../processors/sinks/batch-rows.ts'
 import type { Row } from '../../processors/sinks/columns.ts'
@@ -23,9 +24,10 @@ import { SINKS, type Sink } from '../../processors/sinks/tables.ts'
 import { type Topic, topicName } from '../../schemas/topics.ts'
 import type { TradeStatEvent } from '../../schemas/wire.ts'
 import { tapeMeta } from '../support/builders/trade-tape.ts'
+import { createCapturedLogger } from '../support/captured-logger.ts'
 import { until } from '../support/until.ts'
 
-const CHAINS = ['eth', 'bsc', 'base', 'arb', 'op', 'polygon', 'sol']
+const CHAINS = ['eth', 'bsc', 'base', 'arb', 'op', 'polygon', 'sol', 'avax']
 const [codec, log] = [localCodec(), makeSilentLogger()]
 const folder = mkdtempSync(join(tmpdir(), 'sluice-refused-'))
 const bus = await openEmbeddedBus({
@@ -85,7 +87,7 @@ const publish = async (chain: string, records: readonly MadeRecord[]): Promise<v
   })
 }
 
-const started = async (sink: Sink, chain: string) => {
+const started = async (sink: Sink, chain: string, logOfSink: Logger = log) => {
   const metrics = makeMetrics()
   const group = sinkGroup(sink, chain)
   const topic = topicName(sink.topic, chain)
@@ -94,7 +96,7 @@ const started = async (sink: Sink, chain: string) => {
     chain,
     bus,
     metrics,
-    log,
+    log: logOfSink,
     insertLimit: sinkConcurrency(),
     inserter: createInserter({ warehouse, metrics }),
     makeRows: async (_topic, values) => batchRows(codec, sink, values),
@@ -300,28 +302,61 @@ test('a batch over more days than one insert may touch is stored in several', as
   }
 })
 
-test('a record whose mapping throws becomes a dead letter, whatever it throws', async () => {
-  const broken: Sink = {
+/** The sink of statistics with something wrong in how it makes rows of the token `x`. */
+const failingAt = (fail: () => void): Sink => {
+  const sink = sinkOf('tradeStats')
+  return {
     topic: 'tradeStats',
     map: (codecOfSink, bytes) => {
-      const { meta, events } = codecOfSink.decode('trade.stat.TradeStatEvents', bytes)
-      const rows = events.map(({ token_address, version }) => ({
-        token_address,
-        resolution: '24h',
-        version,
-        buys: BigInt(token_address).toString(),
-      }))
-      return { meta, tables: [{ table: 'token_stats', rows }] }
+      const { events } = codecOfSink.decode('trade.stat.TradeStatEvents', bytes)
+      if (events.some(({ token_address }) => token_address === 'x')) fail()
+      return sink.map(codecOfSink, bytes)
     },
   }
-  const { running, group, isThrough } = await started(broken, 'sol')
+}
+
+test('a record that a mapper calls invalid becomes a dead letter', async () => {
+  const invalid = failingAt(() => {
+    throw new InvalidInput('amount', 'not a whole number')
+  })
+  const { running, group, isThrough } = await started(invalid, 'sol')
   try {
     await publish('sol', [statRecord('12', '1', 1), statRecord('x', '1', 2)])
     await until(isThrough, 'the batch is through')
     assert.deepEqual(
       (await letters(group)).map(({ source, error }) => [source.offset, error]),
-      [[1, 'InvalidInput.row']],
+      [[1, 'InvalidInput.amount']],
     )
+  } finally {
+    await running.stop()
+  }
+})
+
+test('a bug in a mapper puts nothing aside: the lane fails with the error and its stack, and continues without the bug', async () => {
+  let fixed = false
+  const buggy = failingAt(() => {
+    if (!fixed) throw new TypeError('row is not iterable')
+  })
+  const captured = createCapturedLogger()
+  const { running, metrics, group, isThrough } = await started(buggy, 'avax', captured.log)
+  try {
+    await publish('avax', [statRecord('12', '1', 1), statRecord('x', '1', 2)])
+    const failing = await until(() => running.failing?.()[0], 'the lane says that it fails')
+    assert.equal(failing.error, 'row is not iterable')
+    const [line] = captured.lines
+    assert.equal(line?.message, 'batch was not stored, retrying same batch')
+    const { err } = line.facts
+    assert.ok(err instanceof TypeError)
+    assert.match(err.stack ?? '', /sinks-refused\.test/)
+    assert.deepEqual([await letters(group), await stats('avax')], [[], []])
+    assert.deepEqual((await metrics.eventsDropped.get()).values, [])
+    fixed = true
+    await until(isThrough, 'the batch is through', 30_000)
+    assert.deepEqual(
+      (await stats('avax')).map(({ token }) => token),
+      ['12', 'x'],
+    )
+    assert.deepEqual(await letters(group), [])
   } finally {
     await running.stop()
   }

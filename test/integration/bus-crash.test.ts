@@ -11,9 +11,16 @@ import { withTempFolder } from '../support/temp-folder.ts'
 const CHILD = join(import.meta.dirname, '../support/bus/crash-child.ts')
 /** Kills from outside, at a time of their own. */
 const ROUNDS = Number(process.env.SLUICE_CRASH_ROUNDS ?? 5)
-const STEPS: readonly CommitStep[] = ['records', 'seal', 'state', 'offsets', 'written', 'durable']
+const STEPS: readonly CommitStep[] = [
+  'records',
+  'final-records',
+  'state',
+  'offsets',
+  'written',
+  'durable',
+]
 /** Steps after which part of a commit would be seen if its writes were not one transaction. */
-const TEARING: readonly CommitStep[] = ['seal', 'state', 'offsets']
+const TEARING: readonly CommitStep[] = ['final-records', 'state', 'offsets']
 
 interface Crash {
   readonly path: string

@@ -12,7 +12,7 @@ import { withTempFolder } from '../support/temp-folder.ts'
 
 const CHILD = join(import.meta.dirname, '../support/bus/grouped-ingest-child.ts')
 /** One kill each, in the second commit of a process. */
-const STEPS: readonly CommitStep[] = ['records', 'seal', 'state', 'written', 'durable']
+const STEPS: readonly CommitStep[] = ['records', 'final-records', 'state', 'written', 'durable']
 
 const codec = localCodec()
 

@@ -19,7 +19,7 @@ const MAX_BATCH_DELAY_MS = 20
 const TRANSACTION_OVERHEAD_BYTES = 262_144
 
 /** Order of a commit's writes; tests end the process between them. */
-export type CommitStep = 'records' | 'seal' | 'state' | 'offsets' | 'written' | 'durable'
+export type CommitStep = 'records' | 'final-records' | 'state' | 'offsets' | 'written' | 'durable'
 
 /** Runs the writes of a batch; the product's way is one lmdb transaction. */
 export type RunTransaction = (log: EmbeddedLog, steps: readonly (() => void)[]) => void
@@ -181,7 +181,7 @@ const nextBatch = (waiting: readonly PendingCommit[]): readonly PendingCommit[] 
   return end < 0 ? waiting : waiting.slice(0, end)
 }
 
-/** An error of the caller's own part (fenced, unknown topic, a throwing seal): only that commit fails. */
+/** An error of the caller's own part (fenced, unknown topic, a throwing `finalRecords`): only that commit fails. */
 class InvalidCommit extends Error {}
 
 interface BatchResult {
@@ -231,7 +231,7 @@ const commitSteps = (
     appendRecords(draft, commit.records ?? [], ranges)
   },
   () => {
-    onStep?.('seal')
+    onStep?.('final-records')
     const { finalRecords } = commit
     if (finalRecords)
       appendRecords(

@@ -1,5 +1,5 @@
 /**
- * A writer for the crash suite: commits blocks of records, a seal, state and offsets, says each acknowledged one, and
+ * A writer for the crash suite: commits blocks of records, a final record, state and offsets, says each acknowledged one, and
  * kills itself inside the given step of the given block. `torn` runs each step of a commit in a transaction of its own.
  */
 import { writeSync } from 'node:fs'

@@ -10,7 +10,7 @@ const RECORDS_PER_BLOCK = 10
 
 const bytes = (value: number): Uint8Array => Buffer.from(String(value))
 
-/** What block `n` commits: ten records, one seal, one state entry, one offset, all telling n. */
+/** What block `n` commits: ten records, one final record, one state entry, one offset, all telling n. */
 export const crashCommit = (block: number): Commit => ({
   records: Array.from({ length: RECORDS_PER_BLOCK }, (_, i) => ({
     topic: RECORDS_TOPIC,
@@ -34,32 +34,32 @@ export interface ConsistencyReport {
   readonly fault: string | undefined
 }
 
-/** Holds records, seals, state and offsets of a log against each other. */
+/** Holds records, final records, state and offsets of a log against each other. */
 export const checkConsistency = async (bus: Bus): Promise<ConsistencyReport> => {
-  const seals = await readAll(bus, BLOCKS_TOPIC)
-  const blocks = seals.length
+  const finals = await readAll(bus, BLOCKS_TOPIC)
+  const blocks = finals.length
   const records = await readAll(bus, RECORDS_TOPIC)
   const counts = new Map<string, number>()
   for (const { key } of records) counts.set(key, (counts.get(key) ?? 0) + 1)
   const offset = (await bus.offsets(CONSUMER_GROUP, [BLOCKS_TOPIC]))[0]?.offset ?? 0
   const state = await readState(bus)
-  const spansFit = seals.every(({ value }, at) => {
-    const sealed = JSON.parse(Buffer.from(value ?? []).toString()) as {
+  const spansFit = finals.every(({ value }, at) => {
+    const final = JSON.parse(Buffer.from(value ?? []).toString()) as {
       readonly block: number
       readonly spans: readonly { readonly baseOffset: number; readonly records: number }[]
     }
     const half = RECORDS_PER_BLOCK / 2
     return (
-      sealed.block === at &&
-      sealed.spans.every(({ baseOffset, records: n }) => baseOffset === at * half && n === half)
+      final.block === at &&
+      final.spans.every(({ baseOffset, records: n }) => baseOffset === at * half && n === half)
     )
   })
   const faults = [
-    counts.size === blocks ? '' : `${counts.size} blocks of records, ${blocks} seals`,
+    counts.size === blocks ? '' : `${counts.size} blocks of records, ${blocks} final records`,
     [...counts.values()].every((count) => count === RECORDS_PER_BLOCK)
       ? ''
       : 'a block is not whole',
-    spansFit ? '' : 'a seal does not tell where its records lie',
+    spansFit ? '' : 'a final record does not tell where its records lie',
     offset === blocks ? '' : `offset ${offset} after ${blocks} blocks`,
     state === blocks - 1 ? '' : `state ${state} after ${blocks} blocks`,
   ]

@@ -114,7 +114,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       assert.deepEqual(await fixture.other.topics(`${prefix}.nothing`), [])
     })
 
-    test('a commit writes records, seal, state and offsets together', async () => {
+    test('a commit writes records, final records, state and offsets together', async () => {
       const { bus } = fixture
       const [topic, blocks, store] = [
         await make('t'),
@@ -165,14 +165,14 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('a commit whose seal throws writes nothing, and the writer continues', async () => {
+    test('a commit whose final records throw writes nothing, and the writer continues', async () => {
       const { bus } = fixture
       const [topic, store] = [await make('t'), await make('s', { cleanup: 'compact' })]
       const writer = await bus.writer(name('writer'))
       const refused = writer.commit({
         records: numbered(topic, 0, 20),
         finalRecords: () => {
-          throw new InvalidInput('test', 'no seal')
+          throw new InvalidInput('test', 'no final records')
         },
         state: [{ store, partition: 0, key: 'k', value: encodeText('v') }],
       })

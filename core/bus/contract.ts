@@ -67,7 +67,7 @@ export interface Commit {
 }
 
 /** A commit that waits for no offsets of its own records: plain data, which another thread may make. */
-export type LaneCommit = Omit<Commit, 'finalRecords'>
+export type LaneCommit = Omit<Commit, 'finalRecords'> & { readonly finalRecords?: never }
 
 /** The only holder of its id: taking the same id again fences this one. */
 export interface Writer {

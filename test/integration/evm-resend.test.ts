@@ -82,7 +82,8 @@ test('a transaction whose nonce is used stays replaced when it is sent again', a
   const id = await sending.send('eth', hex)
   await anvil.client.dropTransaction({ hash: sending.job(id)?.hash as Hex })
   await anvil.client.sendRawTransaction({ serializedTransaction: other })
-  await anvil.client.mine({ blocks: 1 })
+  // A minute of blocks above that of the other.
+  await anvil.client.mine({ blocks: 6 })
   const ended = await sending.becomes(id, 'failed')
   assert.equal(ended.error, 'replaced')
   await assert.rejects(sending.send('eth', hex), { faultName: 'TRANSACTION_FAILED' })

@@ -42,8 +42,8 @@ export interface NodeQuirks {
 }
 
 /**
- * The most that nodes of an EVM chain are believed of what a transaction pays: far above what the chain has asked for over hours. A caller may
- * name more.
+ * The most that nodes of an EVM chain are believed of what a transaction pays: bounds of this product, meant to lie far above what the chain asks
+ * for. A caller may name more.
  */
 export interface GasBounds {
   /** What the producer of a block gets, wei per unit of gas. */
@@ -391,7 +391,7 @@ export const CHAINS = {
     kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped POL',
     nodeQuirks: { stateSync: true },
-    // A cheap token: tips are 25 gwei and more, prices have gone above 5,000.
+    // A cheap token, of which more is paid: bounds of our own.
     gasBounds: { tip: 1_000n * GWEI, price: 20_000n * GWEI, units: MAX_GAS_UNITS },
     blockTimeMs: 1_500,
     burns: 'base-fee', // PIP-5
@@ -440,7 +440,7 @@ export const CHAINS = {
     wrappedNative: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
     kyberswapRouter: KYBERSWAP_ROUTER,
     wrappedName: 'Wrapped Ether',
-    // What a transaction costs on Ethereum is in its gas, too. Source: Arbitrum's chain parameters.
+    // What a transaction costs on Ethereum is in its gas, too: a bound of our own.
     gasBounds: { ...ETHER_GAS_BOUNDS, units: 32_000_000n },
     blockTimeMs: 250,
     finalityDepth: 4_800,
@@ -589,7 +589,7 @@ export const CHAINS = {
     wrappedNative: '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91',
     wrappedName: 'Wrapped Ether',
     nodeQuirks: { withoutPosition: true },
-    // What is published costs gas, too. Source: ZKsync's bootloader.
+    // What is published costs gas, too: a bound of our own.
     gasBounds: { ...ETHER_GAS_BOUNDS, units: 80_000_000n },
     blockTimeMs: 1_000,
     finalityDepth: 10_800,

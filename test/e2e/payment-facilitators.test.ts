@@ -14,11 +14,9 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { RpcCall } from '../../core/rpc/endpoint.ts'
 import { openRpcPool, RpcError } from '../../core/rpc/pool.ts'
-import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
 import type { Facilitator, VerifiedPayment } from '../../serving/payments/contract.ts'
 import { lookUpTransfer, openClient, transferCall } from '../../serving/payments/evm-node.ts'
 import { createEvmSettlement } from '../../serving/payments/evm-settlement.ts'
-import { verifyExactEvm } from '../../serving/payments/exact-evm.ts'
 import { createRemoteFacilitator } from '../../serving/payments/remote-facilitator.ts'
 import { callApi, startApi } from '../support/api-stack.ts'
 import { devAccount } from '../support/nodes/anvil.ts'
@@ -27,13 +25,13 @@ import {
   type PaymentChain,
   payingFetch,
   receiptOf,
+  signedAndVerified,
   signPayment,
   startPaymentChain,
 } from '../support/payments.ts'
 import { until } from '../support/until.ts'
 
 const PAYEE = '0x00000000000000000000000000000000000000bb'
-const RESOURCE = { url: 'https://api.example.com/v2/token/search', description: 'search' }
 const log = makeSilentLogger()
 const payer = privateKeyToAccount(generatePrivateKey())
 const stopped = new AbortController()
@@ -76,15 +74,8 @@ const settlement = (receiptTimeoutMs: number): Facilitator =>
     receiptTimeoutMs,
   })
 
-const newPayment = async (version: 1 | 2 = 1, account = payer): Promise<VerifiedPayment> => {
-  const header = JSON.parse(Buffer.from(await signPayment(account, PAYEE), 'base64').toString())
-  const { asset } = PAYMENT_NETWORKS['base-sepolia']
-  const offer = { network: 'base-sepolia', amountRaw: 1_000n, asset, payTo: PAYEE } as const
-  const shown = { offer, payload: header.payload, version, resource: RESOURCE }
-  const verified = await verifyExactEvm(shown, { nowMs: Date.now() })
-  assert.ok(typeof verified !== 'string')
-  return verified
-}
+const newPayment = (version: 1 | 2 = 1, account = payer): Promise<VerifiedPayment> =>
+  signedAndVerified(account, PAYEE, version)
 
 type AskedNode = ReturnType<typeof openPool>
 

@@ -7,14 +7,16 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { RpcCall } from '../../core/rpc/endpoint.ts'
 import { openRpcPool, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
-import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
 import type { VerifiedPayment } from '../../serving/payments/contract.ts'
 import { createEvmSettlement } from '../../serving/payments/evm-settlement.ts'
-import { verifyExactEvm } from '../../serving/payments/exact-evm.ts'
-import { GAS_KEY, type PaymentChain, signPayment, startPaymentChain } from '../support/payments.ts'
+import {
+  GAS_KEY,
+  type PaymentChain,
+  signedAndVerified,
+  startPaymentChain,
+} from '../support/payments.ts'
 
 const PAYEE = '0x00000000000000000000000000000000000000bb'
-const RESOURCE = { url: 'https://api.example.com/v2/token/search', description: 'search' }
 const NETWORK = 'base-sepolia'
 const log = makeSilentLogger()
 const payer = privateKeyToAccount(generatePrivateKey())
@@ -67,15 +69,7 @@ const settlement = (...answers: readonly Answer[]) =>
     receiptTimeoutMs: 300,
   })
 
-const newPayment = async (): Promise<VerifiedPayment> => {
-  const header = JSON.parse(Buffer.from(await signPayment(payer, PAYEE), 'base64').toString())
-  const { asset } = PAYMENT_NETWORKS[NETWORK]
-  const offer = { network: NETWORK, amountRaw: 1_000n, asset, payTo: PAYEE } as const
-  const shown = { offer, payload: header.payload, version: 1, resource: RESOURCE } as const
-  const verified = await verifyExactEvm(shown, { nowMs: Date.now() })
-  assert.ok(typeof verified !== 'string')
-  return verified
-}
+const newPayment = (): Promise<VerifiedPayment> => signedAndVerified(payer, PAYEE)
 
 const direct: Answer = (asked, call) => call(asked)
 

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { x402Client } from '@x402/core/client'
 import { ExactEvmScheme } from '@x402/evm'
@@ -6,6 +7,8 @@ import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
 import { encodeFunctionData, type Hex, parseAbi } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
+import type { VerifiedPayment } from '../../serving/payments/contract.ts'
+import { verifyExactEvm } from '../../serving/payments/exact-evm.ts'
 import { type Anvil, devAccount, startAnvil } from './nodes/anvil.ts'
 
 /** The fourth development account of the node: it pays the gas. */
@@ -153,3 +156,19 @@ export const signPayment = async (
 
 const randomNonce = (): Hex =>
   `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`
+
+const RESOURCE = { url: 'https://api.example.com/v2/token/search', description: 'search' }
+
+/** A signed payment of 1,000 base units whose form, times and signature are checked. */
+export const signedAndVerified = async (
+  account: PrivateKeyAccount,
+  payTo: Hex,
+  version: 1 | 2 = 1,
+): Promise<VerifiedPayment> => {
+  const header = JSON.parse(Buffer.from(await signPayment(account, payTo), 'base64').toString())
+  const offer = { network: 'base-sepolia', amountRaw: 1_000n, asset: TOKEN, payTo } as const
+  const shown = { offer, payload: header.payload, version, resource: RESOURCE }
+  const verified = await verifyExactEvm(shown, { nowMs: Date.now() })
+  assert.ok(typeof verified !== 'string')
+  return verified
+}

@@ -74,12 +74,17 @@ test('a lane in a thread reads what it has committed, also while another lane ho
         entries: () => [],
       }),
       take: async () => {
+        over.signal.throwIfAborted()
         if (isGiven) await new Promise((_, reject) => over.signal.addEventListener('abort', reject))
         isGiven = true
         return records
       },
       commit,
     }
+  }
+  const release = (): void => {
+    Atomics.store(data.turn, 0, 2)
+    Atomics.notify(data.turn, 0)
   }
   let commits = 0
   const many = laneLog(
@@ -92,10 +97,7 @@ test('a lane in a thread reads what it has committed, also while another lane ho
       await until(() => Atomics.load(data.turn, 0) === 1, 'the other lane holds the thread')
       await writer.commit(commit)
       // Behind the message that the commit is done.
-      setImmediate(() => {
-        Atomics.store(data.turn, 0, 2)
-        Atomics.notify(data.turn, 0)
-      })
+      setImmediate(release)
       return undefined
     },
   )
@@ -110,6 +112,7 @@ test('a lane in a thread reads what it has committed, also while another lane ho
     await until(() => commits === 2, 'both commits of the lane')
     assert.deepEqual([...data.seen], [1, 0])
   } finally {
+    release()
     over.abort(new Error('the test is over'))
     await Promise.allSettled(runs)
     await threads.close()

@@ -2,43 +2,32 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
-import { WebSocket } from 'ws'
 import { createApp } from '../cli/app/app.ts'
 import { loadConfig } from '../core/config/load.ts'
 import { makeSilentLogger } from '../core/ops/logger.ts'
 import { makeMetrics } from '../core/ops/metrics.ts'
+import { resolveWorkerModule } from '../core/runtime/thread-pool.ts'
 import { evmSource } from '../ingestors/evm/source/evm-source.ts'
 import type { Source } from '../ingestors/follow/contract.ts'
 import { CHAINS } from '../schemas/chains.ts'
-import { startSimulator } from '../simulator/start.ts'
 import { startKafka, startRegistry } from '../test/support/kafka.ts'
 import { tryStart } from '../test/support/optional-dependency.ts'
 import { rounded } from './fold-chain.ts'
+import type { LatencyChainData, LatencyChainNode } from './latency-chain.ts'
+import type { LatencyClientData, SeenTrade } from './latency-client.ts'
 import { quantile } from './quantile.ts'
 
-const WARM_UP_MS = 6_000
-const MEASURE_MS = 20_000
-/** How much faster than the clock the chain goes: a block a second. */
-const PACE = 12
+const WARM_UP_MS = 15_000
+const MEASURE_MS = 45_000
 const BLOCK_INTERVAL_MS = 1_000
+/** How much faster than the clock the chain goes. */
+const PACE = CHAINS.eth.blockTimeMs / BLOCK_INTERVAL_MS
 /** Trades of a block, about: a small one and a large one. */
 const BLOCK_SIZES = [6, 60] as const
 /** About what a trade takes as JSON. */
 const TRADE_BYTES = 1_000
-const GENESIS_MS = Date.UTC(2026, 0, 1)
-
-/** A plain socket; every JSON line that comes is handed over with its time of arrival. */
-const openLines = (url: string, onLine: (line: unknown, atMs: number) => void) =>
-  new Promise<WebSocket>((resolve, reject) => {
-    const socket = new WebSocket(url)
-    socket.once('open', () => resolve(socket))
-    socket.once('error', reject)
-    socket.on('message', (data) => {
-      const atMs = performance.now()
-      for (const text of String(data).split('\n')) if (text !== '') onLine(JSON.parse(text), atMs)
-    })
-  })
 
 /** Delays in milliseconds, ascending. */
 type Delays = readonly number[]
@@ -95,7 +84,31 @@ const bareDelays = async ({ brokers }: KafkaServers, blockTrades: number): Promi
   return delays.sort((a, b) => a - b)
 }
 
-/** The whole product in one process: from a block in the ingestor's hands to its trades being read by a client. */
+/** Starts a thread of this folder and gives its first message, if it sends one. */
+const startThread = (name: string, data: unknown) => {
+  const { url, execArgv } = resolveWorkerModule(new URL(`./${name}`, import.meta.url))
+  const worker = new Worker(url, {
+    workerData: data,
+    ...(execArgv && { execArgv: [...execArgv] }),
+  })
+  /** Its next message. */
+  const next = <T>(): Promise<T> =>
+    new Promise((resolve, reject) => {
+      worker.once('message', resolve)
+      worker.once('error', reject)
+    })
+  const end = async (): Promise<void> => {
+    const exited = new Promise((resolve) => worker.once('exit', resolve))
+    worker.postMessage('end')
+    await exited
+  }
+  return { next, end }
+}
+
+/**
+ * The whole product in one process: from a block in the ingestor's hands to its trades being read by a client. The chain and the
+ * client are threads of their own, as the broker is beside kafkajs.
+ */
 const productDelays = async (
   servers: KafkaServers | undefined,
   blockTrades: number,
@@ -104,28 +117,28 @@ const productDelays = async (
   const log = makeSilentLogger()
   const metrics = makeMetrics()
   const closing = new AbortController()
-  const startedMs = Date.now()
-  const simulator = await startSimulator({
-    chain: 'eth',
-    seed: 7,
-    ratePerSecond: blockTrades / PACE,
-    genesisMs: GENESIS_MS,
-    log,
-    nowMs: () => GENESIS_MS + 120_000 + (Date.now() - startedMs) * PACE,
-  })
+  const { blockTimeMs } = CHAINS.eth
+  const chain = startThread('latency-chain', {
+    blockTrades,
+    pace: PACE,
+    blockTimeMs,
+  } satisfies LatencyChainData)
+  const { wsUrl, extra } = await chain.next<LatencyChainNode>()
   const seenMs = new Map<number, number>()
   const node = await evmSource({
-    chain: CHAINS.eth,
-    urls: [simulator.wsUrl],
+    // A chain of such blocks: heads that come faster than a chain can make them are not believed.
+    chain: { ...CHAINS.eth, blockTimeMs: BLOCK_INTERVAL_MS },
+    urls: [wsUrl],
     concurrency: 8,
     timeoutMs: 10_000,
-    from: null,
+    from: 0,
     metrics,
     log,
     signal: closing.signal,
   })
-  const source = watchBlocks(node, (timeMs) => seenMs.set(timeMs, performance.now()))
-  const { extra } = simulator
+  const source = watchBlocks(node, (timeMs) =>
+    seenMs.set(timeMs, performance.timeOrigin + performance.now()),
+  )
   const config = loadConfig(
     {},
     {
@@ -150,26 +163,23 @@ const productDelays = async (
     },
   })
   const { apiKey } = await app.organizations.createDemo()
-  const delays: number[] = []
-  let measuring = false
-  const client = await openLines(app.wsUrl, (line, atMs) => {
-    const { push } = line as { push?: { pub?: { data: { t: number } } } }
-    const fromMs = push?.pub && seenMs.get(push.pub.data.t)
-    if (measuring && fromMs !== undefined) delays.push(atMs - fromMs)
-    else if (Object.keys(line as object).length === 0) client.send('{}')
-  })
-  const channels = extra.quotes.map(({ address }) => `dex-trade:eth_${address}`)
-  const commands = channels.map((channel, index) => ({ id: index + 2, subscribe: { channel } }))
-  const connect = { id: 1, connect: { token: apiKey } }
-  client.send([connect, ...commands].map((command) => JSON.stringify(command)).join('\n'))
   await sleep(WARM_UP_MS)
-  measuring = true
+  const channels = extra.quotes.map(({ address }) => `dex-trade:eth_${address}`)
+  const client = startThread('latency-client', {
+    url: app.wsUrl,
+    apiKey,
+    channels,
+  } satisfies LatencyClientData)
   await sleep(MEASURE_MS)
-  measuring = false
-  client.close()
+  const seen = client.next<readonly SeenTrade[]>()
+  await client.end()
+  const delays = (await seen).flatMap(([blockMs, atMs]) => {
+    const fromMs = seenMs.get(blockMs)
+    return fromMs === undefined ? [] : [atMs - fromMs]
+  })
   await app.stop('measured')
   closing.abort()
-  await simulator.stop()
+  await chain.end()
   rmSync(folder, { recursive: true, force: true })
   return delays.sort((a, b) => a - b)
 }

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { type Admin, Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { Bus } from '../../core/bus/contract.ts'
 import { type KafkaBusOptions, openKafkaBus } from '../../core/bus/kafka/bus.ts'
+import { makeKafkaClient } from '../../core/bus/kafka/client.ts'
 import type { Outage } from '../../core/errors.ts'
 import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 import { kafkaStateSuite } from '../support/bus/kafka-suite.ts'
@@ -131,6 +132,40 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
   })
 
   describe('bus: only on Kafka', () => {
+    test('a producer asks for its coordinators once, and again when they are forgotten', async () => {
+      const bus = await openAt(brokers)
+      const topic = `coordinators.${process.pid}`
+      await bus.createTopics([{ topic, partitions: 1, cleanup: 'delete', retentionMs: null }])
+      const client = makeKafkaClient({ brokers, clientId: 'sluice-test', log: makeSilentLogger() })
+      const { producer, forgetCoordinators } = client.producer({
+        transactionalId: `remembering.${process.pid}`,
+        maxInFlightRequests: 1,
+        createPartitioner: Partitioners.DefaultPartitioner,
+      })
+      const requests: string[] = []
+      producer.on('producer.network.request', ({ payload }) => requests.push(payload.apiName))
+      const questionsOfCommit = async (offset: string): Promise<number> => {
+        requests.length = 0
+        const transaction = await producer.transaction()
+        await transaction.send({ topic, messages: [{ key: 'k', value: offset }] })
+        await transaction.sendOffsets({
+          consumerGroupId: `remembering.${process.pid}`,
+          topics: [{ topic, partitions: [{ partition: 0, offset }] }],
+        })
+        await transaction.commit()
+        assert.ok(requests.includes('EndTxn'))
+        return requests.filter((name) => name === 'GroupCoordinator').length
+      }
+      await producer.connect()
+      assert.equal(await questionsOfCommit('1'), 2)
+      assert.equal(await questionsOfCommit('2'), 0)
+      forgetCoordinators()
+      assert.equal(await questionsOfCommit('3'), 2)
+      assert.equal((await readAll(bus, topic)).length, 3)
+      await producer.disconnect()
+      await bus.close()
+    })
+
     test('an open transaction of a stock producer is neither read nor part of the ends', async () => {
       const bus = await openAt(brokers)
       const topic = `open.${process.pid}`

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
-import type { Kafka, KafkaMessage } from 'kafkajs'
+import type { Kafka, KafkaMessage, Producer, ProducerConfig } from 'kafkajs'
 
 /**
- * What kafkajs has inside and does not export: a connection to the brokers that fetches without a group, and the view of
- * a fetch without aborted records. Its version is pinned exactly; a test against real brokers covers all that is used.
+ * What kafkajs has inside and does not export: a connection to the brokers that fetches without a group, the view of
+ * a fetch without aborted records, and a producer's knowledge of the cluster. Its version is pinned exactly; a test against real brokers covers all that is used.
  */
 export interface FetchCluster {
   connect(): Promise<void>
@@ -87,18 +87,69 @@ interface RawEncoder {
 const READ_COMMITTED = 1
 
 /** A connection of its own to the cluster; nothing connects yet. */
-export const makeFetchCluster = (kafka: Kafka): FetchCluster => {
-  const symbol = Object.getOwnPropertySymbols(kafka).find(
-    ({ description }) => description === 'private:Kafka:createCluster',
-  )
-  const make = symbol && (Reflect.get(kafka, symbol) as (options: object) => FetchCluster)
-  if (!make)
-    throw new Error('kafkajs has no createCluster; install the version of package-lock.json')
-  return make({
+export const makeFetchCluster = (kafka: Kafka): FetchCluster =>
+  createClusterOf(kafka).make({
     metadataMaxAge: 60_000,
     allowAutoTopicCreation: false,
     isolationLevel: READ_COMMITTED,
+  }) as FetchCluster
+
+/** A producer that remembers who coordinates its transactions and groups. */
+export interface RememberingProducer {
+  readonly producer: Producer
+  /** What it remembers was refused: the next request asks who it is. */
+  readonly forgetCoordinators: () => void
+}
+
+/** kafkajs' cluster as its producer uses it. */
+interface CoordinatedCluster {
+  findGroupCoordinator(of: CoordinatorRequest): Promise<{ readonly nodeId: string }>
+  findBroker(at: { readonly nodeId: string }): Promise<{ readonly nodeId: string }>
+}
+
+interface CoordinatorRequest {
+  readonly groupId: string
+  readonly coordinatorType?: number
+}
+
+/**
+ * Makes a producer; nothing connects yet. kafkajs asks a broker who the coordinator is before each request to one, which are four round
+ * trips in a transaction with offsets: here the answer is kept until it is forgotten.
+ */
+export const makeRememberingProducer = (
+  kafka: Kafka,
+  config: ProducerConfig,
+): RememberingProducer => {
+  const known = new Map<string, string>()
+  const { symbol, make } = createClusterOf(kafka)
+  Reflect.set(kafka, symbol, (options: object) => {
+    const cluster = make(options) as CoordinatedCluster
+    const ask = cluster.findGroupCoordinator.bind(cluster)
+    cluster.findGroupCoordinator = async (of) => {
+      const name = `${of.coordinatorType} ${of.groupId}`
+      const nodeId = known.get(name)
+      if (nodeId !== undefined) return cluster.findBroker({ nodeId })
+      const broker = await ask(of)
+      known.set(name, broker.nodeId)
+      return broker
+    }
+    return cluster
   })
+  try {
+    return { producer: kafka.producer(config), forgetCoordinators: () => known.clear() }
+  } finally {
+    Reflect.set(kafka, symbol, make)
+  }
+}
+
+const createClusterOf = (kafka: Kafka) => {
+  const symbol = Object.getOwnPropertySymbols(kafka).find(
+    ({ description }) => description === 'private:Kafka:createCluster',
+  )
+  const make: unknown = symbol && Reflect.get(kafka, symbol)
+  if (symbol === undefined || typeof make !== 'function')
+    throw new Error('kafkajs has no createCluster; install the version of package-lock.json')
+  return { symbol, make: make as (options: object) => unknown }
 }
 
 /** What one fetch gave. */

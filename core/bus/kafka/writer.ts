@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Message, Partitioners, type Producer, type Transaction } from 'kafkajs'
+import { type Message, Partitioners, type Transaction } from 'kafkajs'
 import { InvalidInput, Outage } from '../../errors.ts'
 import type {
   Commit,
@@ -18,6 +18,7 @@ import {
   type KafkaClient,
   kafkaErrorType,
 } from './client.ts'
+import type { RememberingProducer } from './kafkajs-internals.ts'
 
 /** The broker aborts a transaction that is open longer; it blocks readers until then. */
 const TRANSACTION_TIMEOUT_MS = 15_000
@@ -64,7 +65,7 @@ export const openWriter = async (
   leaders: PartitionLeaders,
   id: string,
 ): Promise<LaneWriter> => {
-  const producer = kafka.producer({
+  const remembering = kafka.producer({
     transactionalId: id,
     transactionTimeout: TRANSACTION_TIMEOUT_MS,
     maxInFlightRequests: 1,
@@ -73,6 +74,7 @@ export const openWriter = async (
     metadataMaxAge: 60_000,
     retry: { retries: 0 },
   })
+  const { producer } = remembering
   try {
     await producer.connect()
     const fence = await producer.transaction()
@@ -81,10 +83,15 @@ export const openWriter = async (
     await producer.disconnect().catch(() => undefined)
     throw busOutage(`writer ${id} was not opened`, error)
   }
-  return makeWriter(producer, leaders, id)
+  return makeWriter(remembering, leaders, id)
 }
 
-const makeWriter = (producer: Producer, leaders: PartitionLeaders, id: string): LaneWriter => {
+const makeWriter = (
+  remembering: RememberingProducer,
+  leaders: PartitionLeaders,
+  id: string,
+): LaneWriter => {
+  const { producer } = remembering
   let dead: Outage | undefined
   let last: Promise<unknown> = Promise.resolve()
   let written = 0
@@ -97,7 +104,7 @@ const makeWriter = (producer: Producer, leaders: PartitionLeaders, id: string): 
     if (dead) throw dead
     for (const { key } of commit.state ?? []) validateStateKey(key)
     try {
-      const committed = await commitTransaction(producer, leaders, commit)
+      const committed = await commitTransaction(remembering, leaders, commit)
       const { ranges } = committed
       written += ranges.reduce((sum, { records }) => sum + records, commit.state?.length ?? 0)
       if (written > MAX_RECORDS_PER_PRODUCER) {
@@ -139,12 +146,12 @@ type CommitResult = Awaited<ReturnType<LaneWriter['commitWithPositions']>>
  * round trip. Only the caller's own mistake ends it by an abort.
  */
 const commitTransaction = async (
-  producer: Producer,
+  { producer, forgetCoordinators }: RememberingProducer,
   leaders: PartitionLeaders,
   { records = [], finalRecords, state = [], offsets }: Commit,
 ): Promise<CommitResult> => {
   const transaction = await producer.transaction()
-  const sending = { transaction, leaders, begun: false }
+  const sending = { transaction, leaders, forgetCoordinators, begun: false }
   const changes = state.map(changelogRecord)
   let sent: readonly SentRange[]
   if (finalRecords) {
@@ -155,7 +162,7 @@ const commitTransaction = async (
   } else sent = await sendAll(sending, [...records, ...changes])
   if (offsets && offsets.next.length > 0) {
     const request = { consumerGroupId: offsets.group, topics: offsetTopics(offsets.next) }
-    await retryOnErrors(RETRIABLE_OFFSET_ERRORS, () => transaction.sendOffsets(request))
+    await retryOnErrors(() => transaction.sendOffsets(request), forgetCoordinators)
   }
   await transaction.commit()
   const stores = new Set(state.map(({ store }) => store))
@@ -234,6 +241,7 @@ interface SentRange extends OffsetRange {
 interface TransactionSends {
   readonly transaction: Transaction
   readonly leaders: PartitionLeaders
+  readonly forgetCoordinators: () => void
   /** False until a partition is part of the transaction: only then can the one before it still be ending. */
   begun: boolean
 }
@@ -328,7 +336,7 @@ const groupIntoSends = (
 
 /** Sends and demands an answer without error for every partition that was sent. */
 const sendGroup = async (
-  { transaction, begun }: TransactionSends,
+  { transaction, begun, forgetCoordinators }: TransactionSends,
   batches: readonly PartitionBatch[],
 ): Promise<readonly SentRange[]> => {
   const topicMessages = [...groupByTopic(batches)].map(([topic, rows]) => ({
@@ -336,7 +344,7 @@ const sendGroup = async (
     messages: rows.flatMap(({ messages }) => messages),
   }))
   const send = () => transaction.sendBatch({ acks: -1, compression: COMPRESSION, topicMessages })
-  const answers = begun ? await send() : await retryOnErrors(RETRIABLE_SEND_ERRORS, send)
+  const answers = begun ? await send() : await retryOnErrors(send, forgetCoordinators)
   return batches.map(({ topic, partition, messages }) => {
     const answer = answers.find(
       (row) => row.topicName === topic && row.partition === partition && row.errorCode === 0,
@@ -368,24 +376,32 @@ const mergeRanges = (ranges: readonly SentRange[]): readonly SentRange[] => {
   return [...out.values()]
 }
 
-/** The transaction before this one is still ending: nothing was written. */
-const RETRIABLE_SEND_ERRORS: ReadonlySet<string> = new Set(['CONCURRENT_TRANSACTIONS'])
-/** Offsets may be sent twice in one transaction; a coordinator that moves or loads is asked again. */
-const RETRIABLE_OFFSET_ERRORS: ReadonlySet<string> = new Set([
-  ...RETRIABLE_SEND_ERRORS,
+/** A coordinator that moves or loads; who it is now is asked. */
+const COORDINATOR_ERRORS: ReadonlySet<string> = new Set([
   'NOT_COORDINATOR_FOR_GROUP',
   'GROUP_COORDINATOR_NOT_AVAILABLE',
   'GROUP_LOAD_IN_PROGRESS',
 ])
+/** The transaction before this one is still ending. */
+const STILL_ENDING = 'CONCURRENT_TRANSACTIONS'
 
-/** Repeats what fails with one of the named errors, until the transaction would have timed out. */
-const retryOnErrors = async <T>(types: ReadonlySet<string>, work: () => Promise<T>): Promise<T> => {
+/**
+ * Repeats what failed because the transaction before it is still ending, or by its coordinator, until the transaction would have timed out.
+ * Neither has written anything of a first send; offsets may be sent twice in one transaction.
+ */
+const retryOnErrors = async <T>(
+  work: () => Promise<T>,
+  forgetCoordinators: () => void,
+): Promise<T> => {
   const giveUpAt = Date.now() + TRANSACTION_TIMEOUT_MS
   for (let waitMs = RETRY_INITIAL_MS; ; waitMs = Math.min(2 * waitMs, RETRY_MAX_MS)) {
     try {
       return await work()
     } catch (error) {
-      if (!types.has(kafkaErrorType(error) ?? '') || Date.now() > giveUpAt) throw error
+      const type = kafkaErrorType(error) ?? ''
+      const isMoved = COORDINATOR_ERRORS.has(type)
+      if ((!isMoved && type !== STILL_ENDING) || Date.now() > giveUpAt) throw error
+      if (isMoved) forgetCoordinators()
       await sleep(waitMs)
     }
   }

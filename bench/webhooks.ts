@@ -84,7 +84,7 @@ const bareLoop = async (url: string, bodies: readonly string[]): Promise<void> =
 }
 
 let made = 0
-/** Records of token events as the processors write them: making them is no work of webhooks. */
+/** Records of token events as the processors write them: making them does not belong to webhooks. */
 const tokenRecords = ({ codec }: WebhookStack, count: number): readonly ProducerRecord[] => {
   const records: ProducerRecord[] = []
   for (let left = count; left > 0; left -= EVENTS_PER_RECORD) {

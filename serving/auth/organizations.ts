@@ -363,32 +363,48 @@ const createAdminOperations = (
     createPlanPurchases({ ...deps, by, ...(writeAs !== undefined && { writeAs }) }),
 })
 
+type ControlTable = keyof typeof CONTROL_TOPICS
+
+/** Puts a record of one table into the registry; the credentials that end with it. Throws `InvalidInput` for one that cannot be read. */
+type PutRecord = (
+  registry: OrganizationRegistry,
+  codec: Codec,
+  record: Pick<LogRecord, 'key' | 'value'>,
+) => readonly RevokedCredential[]
+
+const PUT_BY_TABLE: { readonly [Table in ControlTable]: PutRecord } = {
+  orgs: (registry, codec, { key, value }) =>
+    registry.putOrg(key, value && codec.decode('control.Org', value)),
+  applications: (registry, codec, { key, value }) =>
+    registry.putApplication(key, value && codec.decode('control.Application', value)),
+  keys: (registry, codec, { key, value }) =>
+    registry.putKey(key, value && codec.decode('control.ApiKey', value)),
+  signingKeys: (registry, codec, { key, value }) =>
+    registry.putSigningKey(key, value && codec.decode('control.SigningKey', value)),
+  adminTokens: (registry, codec, { key, value }) =>
+    registry.putAdminToken(key, value && codec.decode('control.AdminToken', value)),
+  walletLinks: (registry, codec, { key, value }) =>
+    registry.putWalletLink(key, value && codec.decode('control.WalletLink', value)),
+  purchases: (registry, codec, { key, value }) =>
+    registry.putPurchase(key, value && codec.decode('control.PlanPurchase', value)),
+}
+
+const PUT_BY_TOPIC: ReadonlyMap<string, PutRecord> = new Map(
+  (Object.keys(CONTROL_TOPICS) as ControlTable[]).map((table) => [
+    CONTROL_TOPICS[table],
+    PUT_BY_TABLE[table],
+  ]),
+)
+
 /** A record that cannot be read is logged and skipped: the value before it stays in force. */
 const applyControlRecord = (
   registry: OrganizationRegistry,
   { codec, log }: Pick<OrganizationsDeps, 'codec' | 'log'>,
-  { topic, key, value, offset }: LogRecord,
+  record: LogRecord,
 ): readonly RevokedCredential[] => {
+  const { topic, offset } = record
   try {
-    if (topic === CONTROL_TOPICS.orgs) {
-      return registry.putOrg(key, value && codec.decode('control.Org', value))
-    }
-    if (topic === CONTROL_TOPICS.applications) {
-      return registry.putApplication(key, value && codec.decode('control.Application', value))
-    }
-    if (topic === CONTROL_TOPICS.signingKeys) {
-      return registry.putSigningKey(key, value && codec.decode('control.SigningKey', value))
-    }
-    if (topic === CONTROL_TOPICS.adminTokens) {
-      return registry.putAdminToken(key, value && codec.decode('control.AdminToken', value))
-    }
-    if (topic === CONTROL_TOPICS.walletLinks) {
-      return registry.putWalletLink(key, value && codec.decode('control.WalletLink', value))
-    }
-    if (topic === CONTROL_TOPICS.purchases) {
-      return registry.putPurchase(key, value && codec.decode('control.PlanPurchase', value))
-    }
-    return registry.putKey(key, value && codec.decode('control.ApiKey', value))
+    return PUT_BY_TOPIC.get(topic)?.(registry, codec, record) ?? []
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
     log.error({ err: error, topic, offset }, 'skipped invalid control record')

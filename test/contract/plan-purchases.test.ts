@@ -150,6 +150,19 @@ test('units are counted from the purchase within its month', async () => {
   assert.throws(() => meter.reserve(who, 1_000), /quota are left/)
 })
 
+test('units of before the purchase are given once: the months after it count from nothing', () => {
+  let now = Date.UTC(2026, 10, 20)
+  const meter = createMeter({ nowMs: () => now })
+  const org = { orgId: 'org_later', plan: 'nano' as const, scopes: [], appId: '' }
+  const who = { ...org, kind: 'api-key' as const, credentialId: '', expiresAtMs: null }
+  meter.reserve(who, 400_000_000).settle(400_000_000)
+  const bought = { ...who, countsFrom: { atMs: now, milliUnits: 400_000_000 } }
+  assert.equal(meter.quota(bought).remaining, 500_000)
+  now = Date.UTC(2026, 11, 2)
+  meter.reserve(bought, 300_000_000).settle(300_000_000)
+  assert.equal(meter.quota(bought).remaining, 200_000)
+})
+
 /** Looks after open orders until a moment has come. */
 const finish = async (
   state: TransferState,

@@ -46,6 +46,7 @@ const LONG = [
 /** Long files that leave a core idle for much of their time: they wait for brokers, nodes and blocks. The longest first. */
 const WAITING = [
   'reorg-eth',
+  'anvil-liquidity-book',
   'reorg-sol',
   'anvil-red-packets',
   'bus-kafka',

@@ -9,6 +9,8 @@ import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { installGuard } from '../../serving/http/guard-hooks.ts'
 import { installPlane } from '../../serving/http/plane.ts'
 import type { Guard, Principal } from '../../serving/interfaces.ts'
+import { type QueryWork, queryWorkMilliUnits } from '../../serving/queries/limited-reads.ts'
+import { until } from '../support/until.ts'
 
 const PRINCIPAL: Principal = {
   kind: 'api-key',
@@ -25,6 +27,9 @@ const answering = (answer: Principal | Fault | undefined): Guard => ({
   onRevoked: () => () => undefined,
 })
 
+/** What the engine has done for a request whose caller leaves. */
+const WORK: QueryWork = { statements: 1, elapsedMs: 10 }
+
 const serverOf = (guard: Guard, meter: QuotaMeter = createMeter()): FastifyInstance => {
   const app = Fastify()
   installPlane(app, { config: loadConfig({}) })
@@ -36,6 +41,10 @@ const serverOf = (guard: Guard, meter: QuotaMeter = createMeter()): FastifyInsta
   const config = { milliUnits: 500, scopes: ['kyt.read'] }
   app.get('/ok', { config }, () => 'ok')
   app.post('/write', { config: { ...config, scopes: ['kyt.write'] } }, () => 'ok')
+  app.get('/endless', { config }, (request) => {
+    request.work = WORK
+    return new Promise(() => undefined)
+  })
   app.get('/missing', { config }, () => {
     throw new Fault('NOT_FOUND')
   })
@@ -96,4 +105,18 @@ test('accounts that cannot be checked answer 503, not 401', async () => {
   const answer = await serverOf(answering(new Fault('DATABASE_ERROR'))).inject('/ok')
   assert.equal(answer.statusCode, 503)
   assert.equal(answer.headers['www-authenticate'], undefined)
+})
+
+test('a request that its caller leaves costs what the engine has done for it', async () => {
+  const meter = createMeter()
+  const app = serverOf(answering(PRINCIPAL), meter)
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const leaving = new AbortController()
+  const left = fetch(`${url}/endless`, { signal: leaving.signal })
+  await until(() => meter.quota(PRINCIPAL).remaining !== meter.quota(PRINCIPAL).total, 'a hold')
+  leaving.abort()
+  await assert.rejects(left)
+  await until(() => meter.quota(PRINCIPAL).used > 0, 'the charge')
+  assert.equal(meter.quota(PRINCIPAL).used, queryWorkMilliUnits(WORK) / 1_000)
+  await app.close()
 })

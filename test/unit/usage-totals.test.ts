@@ -35,3 +35,19 @@ test('counts of a limit alone are forgotten after two days, charges are kept', (
   assert.equal(heard.length, 1, 'what is over is not counted again')
   assert.equal(totals.used('org'), 5)
 })
+
+test('a record of a day before the last one of the month before changes nothing', () => {
+  const totals = createUsageTotals('own', () => START_MS)
+  const heard: unknown[] = []
+  totals.onRequests((key, requests) => heard.push([key, requests]))
+  const writer = createUsageTotals('other', () => START_MS)
+  writer.charge('org', { route: 'GET /x', milliUnits: 5, atMs: START_MS })
+  const [record] = writer.takeChanged(1)
+  assert.ok(record)
+  const lastOfMonth = Date.UTC(2026, 9, 31)
+  totals.applyRecord({ ...record, day: lastOfMonth - DAY_MS, requests: 4 })
+  assert.deepEqual(heard, [])
+  totals.applyRecord({ ...record, day: lastOfMonth, requests: 4 })
+  assert.deepEqual(heard, [['org', 4]])
+  assert.equal(totals.used('org'), 0)
+})

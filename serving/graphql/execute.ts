@@ -221,7 +221,7 @@ const dataFragments = (
     if (member.kind === 'group') writeGroup(member.members)
     else if (member.kind === 'flat') parts.push(memberPart(member.member))
     else if (member.kind === 'typename') parts.push(JSON.stringify(member.name))
-    else parts.push(JSON.stringify(plan.introspection[member.key] ?? null))
+    else parts.push(plan.introspection.get(member.key) ?? 'null')
   }
   parts.push('}')
   return parts

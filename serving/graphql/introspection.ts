@@ -21,12 +21,16 @@ import { type PlanningBudget, PlanningTooExpensive } from './planning-budget.ts'
 interface IntrospectionRun {
   readonly schema: GraphQLSchema
   readonly work: PlanningBudget
-  readonly limits: Pick<QueryLimits, 'maxIntrospection'>
+  readonly limits: IntrospectionLimits
   /** What is asked of each node's type; a node has one type. */
   readonly fieldsByNode: Map<FieldNode, readonly RequestedField[]>
   /** Values so far. */
   values: number
+  /** What they take as JSON, about: more than that where a text is escaped. */
+  bytes: number
 }
+
+type IntrospectionLimits = Pick<QueryLimits, 'maxIntrospection' | 'maxIntrospectionBytes'>
 
 interface RequestedField {
   readonly key: string
@@ -37,6 +41,8 @@ interface RequestedField {
 
 /** Values that cost as much as one node of a document. */
 const VALUES_PER_STEP = 10
+/** Quotes, colon and comma of a field, brackets of a list, a word. */
+const BYTES_PER_VALUE = 5
 const META_FIELDS = [SchemaMetaFieldDef, TypeMetaFieldDef, TypeNameMetaFieldDef]
 
 const requestedField = (node: FieldNode, type: GraphQLObjectType): RequestedField => {
@@ -85,34 +91,50 @@ const completeValue = (
       `Introspection gives more than ${reading.limits.maxIntrospection} values`,
       node,
     )
+  spendBytes(BYTES_PER_VALUE, node, reading)
   if (value === null || value === undefined) return null
   if (isListType(type))
     return Array.from(value as Iterable<unknown>, (item) =>
       completeValue(item, type.ofType, node, reading),
     )
-  if (isLeafType(type)) return type.serialize(value)
+  if (isLeafType(type)) {
+    if (typeof value === 'string') spendBytes(Buffer.byteLength(value), node, reading)
+    return type.serialize(value)
+  }
   if (!(type instanceof GraphQLObjectType)) return null
   const record: Record<string, unknown> = Object.create(null)
-  for (const asked of requestedFields(node, type, reading))
+  for (const asked of requestedFields(node, type, reading)) {
+    spendBytes(asked.key.length, asked.node, reading)
     record[asked.key] = resolveField(value, type, asked, reading)
+  }
   return record
 }
 
-/** Answers `__schema` and `__type` fields of a checked query, by response key. Throws `PlanningTooExpensive`. */
+/** Names and values are counted as they come: a name of any length is repeated in every record. */
+const spendBytes = (bytes: number, node: FieldNode, reading: IntrospectionRun): void => {
+  reading.bytes += bytes
+  const { maxIntrospectionBytes: most } = reading.limits
+  if (reading.bytes > most)
+    throw new PlanningTooExpensive(`Introspection gives more than ${most} bytes`, node)
+}
+
+/** Answers `__schema` and `__type` fields of a checked query as JSON, by response key. Throws `PlanningTooExpensive`. */
 export const introspect = (
   schema: GraphQLSchema,
   nodes: readonly FieldNode[],
-  limits: Pick<QueryLimits, 'maxIntrospection'>,
+  limits: IntrospectionLimits,
   work: PlanningBudget,
-): Readonly<Record<string, unknown>> => {
+): ReadonlyMap<string, Buffer> => {
   const root = schema.getQueryType()
   if (!root) throw new Error('the schema has no query type')
-  const reading: IntrospectionRun = { schema, work, limits, fieldsByNode: new Map(), values: 0 }
-  const answer: Record<string, unknown> = Object.create(null)
+  const fieldsByNode: IntrospectionRun['fieldsByNode'] = new Map()
+  const reading: IntrospectionRun = { schema, work, limits, fieldsByNode, values: 0, bytes: 0 }
+  const answer = new Map<string, Buffer>()
   try {
     for (const node of nodes) {
       const asked = requestedField(node, root)
-      answer[asked.key] = resolveField(undefined, root, asked, reading)
+      const value = resolveField(undefined, root, asked, reading)
+      answer.set(asked.key, Buffer.from(JSON.stringify(value ?? null)))
     }
   } finally {
     work.spend(Math.ceil(reading.values / VALUES_PER_STEP))

@@ -9,6 +9,8 @@ export interface QueryLimits {
   readonly maxDepth: number
   /** Values that introspection may give. The whole schema has about 98,000. */
   readonly maxIntrospection: number
+  /** Bytes that introspection may give, names of fields included. The whole schema has about 1.9 million. */
+  readonly maxIntrospectionBytes: number
   /** Fields of the answer's records after fragments are spread. */
   readonly maxFields: number
   readonly maxCubes: number
@@ -34,6 +36,7 @@ export const QUERY_LIMITS: QueryLimits = {
   maxTokens: 20_000,
   maxSteps: 40_000,
   maxIntrospection: 180_000,
+  maxIntrospectionBytes: 4_000_000,
   maxDepth: 40,
   maxFields: 20_000,
   maxCubes: 200,

@@ -50,14 +50,15 @@ export interface Plan {
   readonly selections: readonly CubeSelection[]
   /** Made once: what runs at different times, as subscriptions and kept plans do, differs in its parameters alone. */
   readonly queries: ReadonlyMap<CubeSelection, PlannedQuery>
-  /** Answers of introspection fields by response key. */
-  readonly introspection: Readonly<Record<string, unknown>>
+  /** Answers of introspection fields as JSON, by response key. */
+  readonly introspection: ReadonlyMap<string, Buffer>
   /** Most that the request can cost, in thousandths of a CU. */
   readonly worstMilliUnits: number
 }
 
+const NO_INTROSPECTION: Plan['introspection'] = new Map()
 const MAX_CACHED_PLANS = 500
-/** Characters and nodes that are kept, a node as `CHARACTERS_PER_NODE`. */
+/** Characters, nodes and bytes of introspection that are kept, a node as `CHARACTERS_PER_NODE`. */
 const MAX_CACHE_SIZE = 20_000_000
 const CHARACTERS_PER_NODE = 50
 
@@ -80,13 +81,16 @@ const validateAnswerSize = (
 interface CacheEntry<T> {
   readonly value: T
   readonly steps: number
+  /** What is kept beside texts and nodes. */
+  readonly bytes?: number
 }
 
 const createCache = <T>(): LRUCache<string, CacheEntry<T>> =>
   new LRUCache({
     max: MAX_CACHED_PLANS,
     maxSize: MAX_CACHE_SIZE,
-    sizeCalculation: ({ steps }, text) => text.length + Math.ceil(steps) * CHARACTERS_PER_NODE + 1,
+    sizeCalculation: ({ steps, bytes = 0 }, text) =>
+      text.length + Math.ceil(steps) * CHARACTERS_PER_NODE + bytes + 1,
   })
 
 /** Values nest no deeper than `levels`. Looks no further than that, so any value is safe. */
@@ -162,7 +166,8 @@ const planStages = function* (
     members,
     selections,
     queries,
-    introspection: nodes.length > 0 ? introspect(catalogue.schema, nodes, limits, work) : {},
+    introspection:
+      nodes.length > 0 ? introspect(catalogue.schema, nodes, limits, work) : NO_INTROSPECTION,
     worstMilliUnits: prices.reduce((sum, { hundredths }) => sum + hundredths * 10, 0),
   }
 }
@@ -219,7 +224,8 @@ export const createPlanner = (catalogue: CubeSchema, limits: QueryLimits): Plann
     const known = plans.get(key)
     if (known) return known.value
     const value = yield* planStages(request, context, work)
-    plans.set(key, { value, steps: work.done() })
+    const bytes = [...value.introspection.values()].reduce((sum, { length }) => sum + length, 0)
+    plans.set(key, { value, steps: work.done(), bytes })
     return value
   }
   const newWork = () => createPlanningBudget(limits.maxSteps)

@@ -215,3 +215,17 @@ test('rows times fields over all selections are bounded, aliases included', () =
   const [typed] = errorsOf(`Transfers(limit: {count: 10000}) { ${names} }`) ?? []
   assert.equal(typed?.extensions?.code, 'QUERY_TOO_EXPENSIVE')
 })
+
+test('introspection gives a bounded number of bytes, whatever its names are called', () => {
+  const { plan } = createPlanner(CATALOGUE, LIMITS)
+  const named = (length: number): string => `{ __schema { types { ${'A'.repeat(length)}: name } } }`
+  const bytesOf = (query: string): number =>
+    [...plan({ query }).introspection.values()].reduce((sum, { length }) => sum + length, 0)
+  const short = bytesOf(named(10))
+  const types = (bytesOf(named(1_010)) - short) / 1_000
+  const most = LIMITS.maxIntrospectionBytes
+  assert.throws(() => plan({ query: named(Math.ceil(most / types)) }), /more than 4000000 bytes/)
+  assert.ok(bytesOf(named(Math.floor((most - 2 * short) / types))) <= most)
+  const whole = bytesOf(getIntrospectionQuery({ descriptions: true }))
+  assert.ok(whole < most / 2, `${whole} bytes`)
+})

@@ -52,13 +52,17 @@ const CANDLE_CHANNELS: Readonly<Record<string, readonly ChannelRow[]>> = {
   CANDLESTICK_DIMENSION_PAIR: candleChannels('CANDLESTICK_DIMENSION_PAIR'),
 }
 
-/** Publications of one record of `{c}.candlesticks`. A candle without a price in the unit is not published. */
+/**
+ * Publications of one record of `{c}.candlesticks`. A candle without a price in the unit is not published, nor is one that the topic
+ * repeats because its end has become final: nothing of it has changed, and newer candles of its channel have been sent.
+ */
 export const candlePublications = (
   message: CandlestickEvents,
   context: PublishContext,
 ): readonly Publication[] => {
   const publications: Publication[] = []
   for (const [index, event] of message.events.entries()) {
+    if (event.is_final) continue
     let candles: readonly EventCandle[] | undefined
     for (const series of candleSeriesOf(event)) {
       if (!context.hasCandleSubscribers(series.address)) continue

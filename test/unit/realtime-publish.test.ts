@@ -207,6 +207,17 @@ test('candles: an event publishes coarser buckets and equal series too; missing 
   assert.deepEqual(candlePublications(message, desk({ hasCandleSubscribers: () => false })), [])
 })
 
+test('a candle that the topic repeats when its end is final is not sent again, behind newer ones', () => {
+  const event = buildCandleEvent(0, '2')
+  const final = candles({ events: [{ ...event, resolution: '1m', is_final: true }] })
+  assert.deepEqual(candlePublications(final, desk()), [])
+  const both = candles({ events: [event, { ...event, resolution: '1m', is_final: true }] })
+  assert.deepEqual(
+    candlePublications(both, desk()).map(({ index }) => index),
+    candlePublications(candles({ events: [event] }), desk()).map(({ index }) => index),
+  )
+})
+
 test('every key of a published payload is in the key table of its family', () => {
   const all = [
     ...tradePublications(

@@ -104,7 +104,7 @@ const marketsAfter = (
   return values
 }
 
-/** One record for one: supplies with their market cap, transfers with their worth. */
+/** One record for one: supplies with the market cap of their own supply at the price behind the block, transfers with their worth. */
 const enrichRecords = (
   records: readonly OperationRecord[],
   known: MarketLookup,
@@ -115,7 +115,7 @@ const enrichRecords = (
     if (topic === 'tokenSupplies') {
       const events = record.value.events.map((event) => {
         const token = event.token_supply?.token_address ?? ''
-        return { ...event, market_cap: marketCapOf(token, known(token)) }
+        return { ...event, market_cap: marketCapOf(token, afterSupply(known(token), event)) }
       })
       return [{ topic: 'tokenSuppliesProcessed', key, value: { ...record.value, events } }]
     }

@@ -113,7 +113,7 @@ FROM (
 export const PAIRS: Cube = {
   name: 'Pairs',
   about:
-    'One candle per base token, chain and minute over all pools, without suspect trades. `interval` widens the bucket.',
+    'One candle per base token, chain and minute over all pools, without suspect trades. `interval` widens the bucket; `where` chooses minutes before that.',
   groups: ['Trading', 'EVM', 'Solana'],
   layer: 'DWM',
   baseCost: 1_200,

@@ -24,7 +24,7 @@ const marketCapLeaf = numberLeaf('market_cap_usd', 'Supply times price at that t
 export const TOKEN_SUPPLY_UPDATES: Cube = {
   name: 'TokenSupplyUpdates',
   about:
-    'One row per mint and burn, with the supply after it. A supply that was never read is null.',
+    'One row per mint and burn, and per start of a mint (Amount 0), with the supply after it. A supply that was never read is null.',
   groups: ['EVM', 'Solana'],
   layer: 'DWD',
   baseCost: 800,

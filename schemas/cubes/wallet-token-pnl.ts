@@ -14,7 +14,7 @@ const lastTradeLeaf = timeLeaf('last_time', 'Last trade.')
 export const WALLET_TOKEN_PNL: Cube = {
   name: 'WalletTokenPnL',
   about:
-    'One row per wallet and base token, cumulative. Realized by moving average cost; unrealized at the last good price.',
+    'One row per wallet and base token, cumulative. Trades of a quote asset (SOL against USDC) make no position. Realized by moving average cost; unrealized at the last good price.',
   groups: ['EVM', 'Solana'],
   layer: 'DWS',
   baseCost: 1_000,

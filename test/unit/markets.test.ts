@@ -61,6 +61,26 @@ test('a market that a revert restores has the time of the block that set it', ()
   assert.deepEqual(time(), time(first))
 })
 
+test('supplies of one block have the market cap of their own supply, not of the last one', () => {
+  const folding = createTestProcessor(MARKETS)
+  folding.step(burning('apply', [1, 1], { post: '0' }))
+  const block = operation('apply', 2, 2, '')
+  const [record] = block.records
+  assert.ok(record?.topic === 'tokenSupplies')
+  const events = [supplied('0'), supplied('100'), supplied('250'), supplied('')]
+  const records = [{ ...record, value: { meta: block.block.meta, events } }]
+  const caps = folding
+    .step({ ...block, records })
+    .flatMap((one) => (one.topic === 'tokenSuppliesProcessed' ? one.value.events : []))
+    .map(({ market_cap: cap }) => [cap?.total_supply_amount, cap?.market_cap_in_usd])
+  assert.deepEqual(caps, [
+    ['0', '0'],
+    ['100', '300'],
+    ['250', '750'],
+    ['250', '750'],
+  ])
+})
+
 const BURNED = '0x000000000000000000000000000000000000dead'
 
 const burning = (

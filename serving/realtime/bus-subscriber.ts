@@ -5,6 +5,7 @@ import type { Logger } from '../../core/ops/logger.ts'
 import { CHANNEL_TOPICS, RECOVERABLE_TOPICS } from '../../schemas/channels.ts'
 import { TOPICS, type TopicRow, topicName } from '../../schemas/topics.ts'
 import type { Hub } from './hub.ts'
+import { PARTITION_SKEW_MS } from './publication-history.ts'
 import { createNameReader } from './token-names.ts'
 
 /** What the feed reads and whom it tells. */
@@ -19,8 +20,6 @@ export interface BusSubscriberOptions {
 
 /** Records per partition that refill the history at a start. */
 const BACKFILL_RECORDS = 2_000
-/** How far a process may be behind in one partition while its clients get records of another. */
-const PARTITION_SKEW_MS = 10_000
 /** Shared bytes after which slow sockets are looked at: a fraction of what one socket may queue. */
 const BACKPRESSURE_CHECK_BYTES = 256 * 1_024
 /** Records after which other work gets its turn. */

@@ -99,8 +99,11 @@ export class Hub {
   readonly #uncounted = new Map<string, number>()
   /** Subscriptions to candles by `chain/address`. */
   readonly #candleSubscriptions = new Map<string, number>()
-  /** Subjects with a foreign publication among the refilled ones, by lane; null once live. */
-  #sharedSubjects: Map<string, PublicationHistory> | null = new Map()
+  /** Subjects with a foreign publication among the refilled ones, the time of the last one; null once live. */
+  #sharedSubjects: Map<
+    string,
+    { readonly history: PublicationHistory; readonly atMs: number }
+  > | null = new Map()
   /** Topics with a refilled record that could not be read; null once live. */
   #damagedTopics: Set<string> | null = new Set()
 
@@ -146,7 +149,8 @@ export class Hub {
 
   /** Everything before the live records has been accepted. */
   goLive(): void {
-    for (const [subject, history] of this.#sharedSubjects ?? []) history.invalidate(subject)
+    for (const [subject, { history, atMs }] of this.#sharedSubjects ?? [])
+      history.invalidate(subject, atMs)
     this.#sharedSubjects = null
     for (const topic of this.#damagedTopics ?? []) this.#refuseAll(topic)
     this.#damagedTopics = null
@@ -398,8 +402,9 @@ export class Hub {
       return
     }
     if (lane !== this.#lanes.get(`${record.topic}/${record.partition}`)) {
-      if (this.#sharedSubjects === null) lane.history.invalidate(subject)
-      else this.#sharedSubjects.set(subject, lane.history)
+      const { timestampMs: atMs } = record
+      if (this.#sharedSubjects === null) lane.history.invalidate(subject, atMs)
+      else this.#sharedSubjects.set(subject, { history: lane.history, atMs })
       this.#send(publication, 0)
       return
     }

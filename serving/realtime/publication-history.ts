@@ -30,6 +30,9 @@ export const HISTORY_LIMITS: HistoryLimits = {
   subjects: 100_000,
 }
 
+/** How far a process may be behind in one partition while its clients get records of another. */
+export const PARTITION_SKEW_MS = 10_000
+
 interface KeptEntry extends HistoryEntry {
   /** Memory of the entry, an estimate. */
   readonly bytes: number
@@ -43,6 +46,11 @@ interface SubjectHistory {
   bytes: number
   /** Everything up to here may be lost. */
   lostPosition: number
+  /**
+   * Time up to which publications of its own partition may have been sent, by a process that is ahead of this one there, before one of
+   * another partition that has no position.
+   */
+  foreignUntilMs: number
   queue: SubjectQueue | null
   previous: SubjectHistory | null
   next: SubjectHistory | null
@@ -188,12 +196,19 @@ export class PublicationHistory {
 
   /** Appends a publication of this partition. */
   append(subject: string, entry: HistoryEntry): void {
-    this.#budget.append(this.#historyOf(subject), entry)
+    const history = this.#historyOf(subject)
+    this.#budget.append(history, entry)
+    if (entry.atMs <= history.foreignUntilMs)
+      history.lostPosition = Math.max(history.lostPosition, entry.offset + 1)
   }
 
-  /** The subject had a publication of another partition, without a position here: what lies before cannot be recovered. */
-  invalidate(subject: string): void {
+  /**
+   * The subject had a publication of another partition, which came at `atMs`, without a position here: what lies before cannot be
+   * recovered, nor what comes later and is not much younger: this process may be behind in its own partition.
+   */
+  invalidate(subject: string, atMs: number): void {
     const history = this.#historyOf(subject)
+    history.foreignUntilMs = Math.max(history.foreignUntilMs, atMs + PARTITION_SKEW_MS)
     history.lostPosition = Math.max(history.lostPosition, this.#top + 1)
     this.#budget.empty(history)
   }
@@ -222,6 +237,9 @@ export class PublicationHistory {
     const history = this.#subjects.get(subject)
     const lostPosition = history?.lostPosition ?? this.#defaultLostPosition
     if (offset < Math.max(this.#floor, lostPosition)) return undefined
+    // A client of a process that is ahead of this one, which cannot tell what that client has of other partitions.
+    if (offset > this.#top && history !== undefined && Number.isFinite(history.foreignUntilMs))
+      return undefined
     return history?.entries.filter((entry) => entry.offset > offset) ?? []
   }
 
@@ -237,6 +255,7 @@ export class PublicationHistory {
       entries: [],
       bytes: 0,
       lostPosition: this.#defaultLostPosition,
+      foreignUntilMs: Number.NEGATIVE_INFINITY,
       queue: null,
       previous: null,
       next: null,

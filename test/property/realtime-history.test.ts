@@ -5,6 +5,7 @@ import {
   eventPosition,
   HISTORY_LIMITS,
   HistoryBudget,
+  PARTITION_SKEW_MS,
   PublicationHistory,
   recordPosition,
 } from '../../serving/realtime/publication-history.ts'
@@ -51,7 +52,7 @@ test('a recovery returns exactly the missed publications, or reports that it can
         atMs += waitMs
         if (foreign) {
           all.push({ subject: own, offset: 0, foreign: true, top })
-          history.invalidate(own)
+          history.invalidate(own, atMs)
           continue
         }
         record += gap
@@ -133,4 +134,28 @@ test('positions grow with record and event, start above 0 and stay below 2^53', 
       assert.ok(one > 0 && Number.isSafeInteger(one))
     }),
   )
+})
+
+test('a process that is behind in a partition refuses whoever may have missed what came in another one', () => {
+  const history = new PublicationHistory(new HistoryBudget(HISTORY_LIMITS), 0)
+  const append = (index: number, atMs: number): void => {
+    const offset = eventPosition(index, 0)
+    history.append('x', { offset, payload: {}, retraction: false, atMs })
+    history.advance(recordPosition(index + 1))
+  }
+  const foundFrom = (index: number): number | undefined =>
+    history.since('x', eventPosition(index, 0))?.length
+  const foreignMs = 100_000
+  for (let index = 0; index < 5; index += 1) append(index, foreignMs - 1_000 + index)
+  assert.equal(foundFrom(4), 0)
+  assert.equal(foundFrom(9), 0, 'ahead of this process, and nothing came elsewhere')
+  history.invalidate('x', foreignMs)
+  assert.equal(foundFrom(9), undefined, 'sent by a process that was ahead, before the foreign one')
+  for (let index = 5; index < 12; index += 1) append(index, foreignMs + index)
+  assert.equal(foundFrom(9), undefined)
+  append(12, foreignMs + PARTITION_SKEW_MS + 1)
+  append(13, foreignMs + PARTITION_SKEW_MS + 2)
+  assert.equal(foundFrom(11), undefined)
+  assert.equal(foundFrom(12), 1)
+  assert.equal(foundFrom(13), 0)
 })

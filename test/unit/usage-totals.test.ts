@@ -57,8 +57,14 @@ test('of a record of another process only the keys that were used last count, in
     last_used_at: START_MS - nth,
   }))
   totals.applyRecord({
-    ...{ org_id: 'org', node: 'other', day: START_MS - (START_MS % DAY_MS), lines: [] },
-    ...{ requests: 1, key_uses, updated_at: START_MS, version: 1 },
+    org_id: 'org',
+    node: 'other',
+    day: START_MS - (START_MS % DAY_MS),
+    lines: [],
+    requests: 1,
+    key_uses,
+    updated_at: START_MS,
+    version: 1,
   })
   assert.equal(totals.keyLastUsedAtMs('key_99'), START_MS - 99)
   assert.equal(totals.keyLastUsedAtMs('key_100'), undefined)

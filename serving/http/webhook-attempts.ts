@@ -168,7 +168,7 @@ const requireMessage = async (
 }
 
 /**
- * Whether an organization may read a message. One of a channel that must name something exists only because somebody asked for
+ * Whether an organization may read a message. One of a channel that must name something exists only because an endpoint asked for
  * its subject, and its id can be computed: it is for who was sent it, and for who would be sent it now.
  */
 const isReadable = async (

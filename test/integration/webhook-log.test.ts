@@ -171,7 +171,7 @@ const PRICED = 'So11111111111111111111111111111111111111112'
 const CHANNELS = ['sol.price.crossed'] as const
 const levelAt = (priceInUsd: number) => [{ token: PRICED, priceInUsd }]
 
-test('a message that exists because an endpoint asked for it is read and sent again by who was sent it or would be, and nobody else', async () => {
+test('a message that exists because an endpoint asked for it is read and sent again by organizations that were sent it or would be, and no others', async () => {
   const other = { ...TEST_OWNER, orgId: 'org_other' }
   const { endpoints } = stack.webhookContext
   const { endpoint_id: ownId } = await stack.endpoint({

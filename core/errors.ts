@@ -201,6 +201,14 @@ export class Outage extends Error {
   }
 }
 
+/** The log takes no record of that size: the same records together will be refused again, others will not. */
+export class RecordTooLarge extends Outage {
+  constructor(message: string, options?: ErrorOptions) {
+    super('bus', message, options)
+    this.name = 'RecordTooLarge'
+  }
+}
+
 /** A value from outside that does not have the shape it must have: a block, a record, a file. Never retried. */
 export class InvalidInput extends Error {
   readonly reason: string

@@ -32,6 +32,9 @@ const pickKeys = <Keys extends Readonly<Record<string, ChannelKey>>, const Name 
 
 const { op: _op, cm: _cm, t: _t, btn: _btn, bts: _bts, stn: _stn, sts: _sts, ...SIDES } = TRADE_KEYS
 
+/** Price levels of one token that an organization may have, over all its endpoints. */
+export const MAX_LEVELS_PER_TOKEN = 1_000
+
 /** Transfers below this are not large, US dollars. */
 export const LARGE_TRANSFER_USD = 10_000
 

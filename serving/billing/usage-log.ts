@@ -7,7 +7,7 @@ import type {
   Writer,
 } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { InvalidInput, Outage } from '../../core/errors.ts'
+import { InvalidInput, Outage, RecordTooLarge } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { RecordSigner } from '../../core/security/record-signature.ts'
@@ -36,7 +36,8 @@ export interface UsageLogDeps {
   readonly log: Logger
   /** Signs the totals; others' records count only with this signature. */
   readonly signer: RecordSigner
-  readonly metrics: Pick<Metrics, 'controlRecordsRefused'>
+  /** `eventsDropped` counts totals that the log refuses for their size. */
+  readonly metrics: Pick<Metrics, 'controlRecordsRefused' | 'eventsDropped'>
   /** Default 1 s. */
   readonly writeEveryMs?: number
 }
@@ -120,23 +121,26 @@ const tailUntilCaughtUp = async (
   return running
 }
 
+const usageRecord = (codec: Codec, signer: RecordSigner, row: UsageEvents): ProducerRecord =>
+  signer.sign({
+    topic: USAGE_TOPIC,
+    partition: 0,
+    key: `${row.org_id}/${row.day}/${row.node}`,
+    value: codec.encode('usage.UsageEvents', row),
+  })
+
 interface UsageWriter {
-  (records: readonly UsageEvents[]): Promise<void>
+  /** Writes totals in one commit. Those that the log refuses for their size are left out, logged and counted. */
+  (rows: readonly UsageEvents[]): Promise<void>
   close(): Promise<void>
 }
 
-const createUsageWriter = ({ bus, codec, signer }: UsageLogDeps, writerId: string): UsageWriter => {
+const sizeOf = ({ value }: ProducerRecord): number => value?.byteLength ?? 0
+
+const createUsageWriter = (deps: UsageLogDeps, writerId: string): UsageWriter => {
+  const { bus, codec, signer, log, metrics } = deps
   let writer: Writer | undefined
-  const write = async (rows: readonly UsageEvents[]): Promise<void> => {
-    const records = rows.map(
-      (row): ProducerRecord =>
-        signer.sign({
-          topic: USAGE_TOPIC,
-          partition: 0,
-          key: `${row.org_id}/${row.day}/${row.node}`,
-          value: codec.encode('usage.UsageEvents', row),
-        }),
-    )
+  const commit = async (records: readonly ProducerRecord[]): Promise<void> => {
     writer ??= await bus.writer(writerId)
     try {
       await writer.commit({ records })
@@ -144,6 +148,33 @@ const createUsageWriter = ({ bus, codec, signer }: UsageLogDeps, writerId: strin
       await writer.close().catch(() => undefined)
       writer = undefined
       throw error
+    }
+  }
+  /** Where the log refuses the size, the largest is committed alone and then the others, as often as that happens. */
+  const write = async (rows: readonly UsageEvents[]): Promise<void> => {
+    const records = rows
+      .map((row): ProducerRecord => usageRecord(codec, signer, row))
+      .toSorted((one, other) => sizeOf(other) - sizeOf(one))
+    let rest: readonly ProducerRecord[] = records
+    while (rest.length > 0) {
+      try {
+        return await commit(rest)
+      } catch (error) {
+        if (!(error instanceof RecordTooLarge)) throw error
+      }
+      const [largest, ...others] = rest
+      if (largest) await commitAlone(largest)
+      rest = others
+    }
+  }
+  const commitAlone = async (record: ProducerRecord): Promise<void> => {
+    try {
+      await commit([record])
+    } catch (error) {
+      if (!(error instanceof RecordTooLarge)) throw error
+      const { key } = record
+      log.error({ err: error, key, bytes: sizeOf(record) }, 'usage record too large, not written')
+      metrics.eventsDropped.inc({ stage: 'usage', reason: 'too-large' })
     }
   }
   return Object.assign(write, { close: async () => writer?.close() })

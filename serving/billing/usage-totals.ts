@@ -31,7 +31,10 @@ export interface SharedCounts {
   onRequests(listener: (key: string, requests: number) => void): void
 }
 
-/** When API keys were last used, over all processes and restarts. */
+/**
+ * When API keys were last used, over all processes and restarts: each process reports the 100 keys of an organization that it let
+ * through last on a day, and knows 1,000 of an organization.
+ */
 export interface KeyUses {
   noteKeyUse(orgId: string, keyId: string, atMs: number): void
   /** Epoch milliseconds; undefined: not in the 62 days for which usage is kept. */
@@ -73,8 +76,8 @@ interface NodeDayUsage {
   readonly node: string
   readonly lines: UsageByRoute
   requests: number
-  /** By key id, epoch milliseconds. */
-  readonly keyUses: Map<string, number>
+  /** By key id, epoch milliseconds, the newest last; those of other processes are not held. */
+  readonly keyUses: KeyUseTimes
 }
 
 const addUsage = (lines: UsageByRoute, route: string, { calls, milliUnits }: UsageEntry): void => {
@@ -90,14 +93,44 @@ const totalUnits = (lines: UsageByRoute): number =>
 
 /** Keys whose last use is remembered; of those used longest ago it is forgotten first. */
 const MAX_KEYS = 100_000
+/** The same of one organization: its keys, which cost nothing, displace no others. */
+const MAX_KEYS_PER_ORG = 1_000
+/** Keys in the record of a day: it is written whole each second in which the organization does anything. */
+const MAX_KEYS_PER_RECORD = 100
+
+type KeyUseTimes = Map<string, number>
+
+/** Stores a use as the newest one, and drops the oldest beyond `max`: gives that key. */
+const addNewest = (
+  uses: KeyUseTimes,
+  max: number,
+  { keyId, atMs }: { readonly keyId: string; readonly atMs: number },
+): string | undefined => {
+  uses.delete(keyId)
+  uses.set(keyId, atMs)
+  if (uses.size <= max) return undefined
+  const [oldest] = uses.keys()
+  if (oldest !== undefined) uses.delete(oldest)
+  return oldest
+}
+
+/** Uses of another process's record that count, oldest first: records of earlier versions have any number. */
+const newestUses = (uses: UsageEvents['key_uses']): UsageEvents['key_uses'] =>
+  uses.toSorted((one, other) => one.last_used_at - other.last_used_at).slice(-MAX_KEYS_PER_RECORD)
 
 const createLastUses = () => {
   const lastUses = new LRUCache<string, number>({ max: MAX_KEYS })
+  const byOrg = new LRUCache<string, KeyUseTimes>({ max: MAX_KEYS })
   return {
-    note: (keyId: string, atMs: number): void => {
-      if (atMs > (lastUses.get(keyId) ?? 0)) lastUses.set(keyId, atMs)
+    note: (orgId: string, keyId: string, atMs: number): void => {
+      if (atMs <= (lastUses.get(keyId) ?? 0)) return
+      lastUses.set(keyId, atMs)
+      const uses = byOrg.get(orgId) ?? new Map()
+      byOrg.set(orgId, uses)
+      const dropped = addNewest(uses, MAX_KEYS_PER_ORG, { keyId, atMs })
+      if (dropped !== undefined) lastUses.delete(dropped)
     },
-    find: (keyId: string): number | undefined => lastUses.get(keyId),
+    find: (keyId: string): number | undefined => lastUses.peek(keyId),
   }
 }
 
@@ -149,8 +182,8 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
       ownDay(orgId, atMs).requests += 1
     },
     noteKeyUse: (orgId, keyId, atMs) => {
-      ownDay(orgId, atMs).keyUses.set(keyId, atMs)
-      lastUses.note(keyId, atMs)
+      addNewest(ownDay(orgId, atMs).keyUses, MAX_KEYS_PER_RECORD, { keyId, atMs })
+      lastUses.note(orgId, keyId, atMs)
     },
     keyLastUsedAtMs: lastUses.find,
     month: (orgId) => summarizeMonth(usageOf(orgId)),
@@ -161,8 +194,9 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
       if (day >= usage.monthMs) usage.milliUnits += milliUnits
     },
     applyRecord: ({ org_id, node: other, day, lines, requests, key_uses }) => {
-      if (other !== node) for (const use of key_uses) lastUses.note(use.key_id, use.last_used_at)
-      if (other === node || isOldCount(day, lines.length, nowMs())) return
+      if (other === node) return
+      for (const use of newestUses(key_uses)) lastUses.note(org_id, use.key_id, use.last_used_at)
+      if (isOldCount(day, lines.length, nowMs())) return
       const usage = usageOf(org_id)
       // The last day of the month before still reports requests of a moment ago.
       if (day < usage.monthMs - DAY_MS) return

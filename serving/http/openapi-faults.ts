@@ -131,7 +131,7 @@ const FAULTS_BY_OPERATION: Readonly<Record<string, readonly FaultName[]>> = {
       ['KYT_USAGE_LIMIT_EXCEEDED', 'NOT_IMPLEMENTED', 'CHAIN_NOT_SUPPORTED'] as const,
     ]),
   ),
-  'POST /webhook/endpoint': ['WEBHOOKS_ENDPOINT_LIMIT_REACHED', 'IDEMPOTENCY_CONFLICT'],
+  'POST /webhook/endpoint': ['WEBHOOKS_ENDPOINT_LIMIT_REACHED', 'CONFLICT', 'IDEMPOTENCY_CONFLICT'],
   'PATCH /webhook/endpoint': ['WEBHOOKS_APPLICATION_NOT_FOUND', 'CONFLICT'],
   'PATCH /webhook/endpoint/:id': ['CONFLICT'],
   'PUT /webhook/endpoint/:id': ['CONFLICT'],

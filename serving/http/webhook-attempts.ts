@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Codec } from '../../core/codec/contract.ts'
 import { Fault } from '../../core/errors.ts'
+import { makeYieldIfDue } from '../../core/runtime/yield-if-due.ts'
 import { Success } from '../../schemas/api/common.ts'
 import {
   AttemptListQuery,
@@ -13,6 +14,7 @@ import {
   WebhookParams,
 } from '../../schemas/api/webhook.ts'
 import { globalTopic } from '../../schemas/topics.ts'
+import { isWebhookChannel } from '../../schemas/webhooks.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
 import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
 import { createLimitedReader, type QueryReader } from '../queries/query-limiter.ts'
@@ -22,9 +24,13 @@ import {
   attemptsQuery,
   type MessageRow,
   messageQuery,
+  wasAttemptedQuery,
 } from '../queries/webhook-attempts.ts'
 import type { EndpointApi } from '../webhooks/endpoint-api.ts'
 import type { EndpointStore } from '../webhooks/endpoint-store.ts'
+import { isAlwaysKept } from '../webhooks/event-mappers.ts'
+import { createFilterCache } from '../webhooks/filter.ts'
+import { matchStoredMessage } from '../webhooks/match-stored.ts'
 import { pricedRoute } from './routing.ts'
 import { requireOwner } from './webhooks.ts'
 
@@ -36,6 +42,7 @@ interface LimitedDeps {
   readonly warehouse: QueryReader
   readonly nowMs: () => number
   readonly cursors: Cursors
+  readonly filterOf: ReturnType<typeof createFilterCache>
 }
 
 const READ_SCOPES = ['webhook.read']
@@ -52,7 +59,7 @@ export const AttemptCursor = Type.Object(
 )
 
 /** The same as it is given: with the store, of which each caller gets a share. */
-export type WebhookAttemptDeps = Omit<LimitedDeps, 'warehouse'> & {
+export type WebhookAttemptDeps = Omit<LimitedDeps, 'warehouse' | 'filterOf'> & {
   readonly warehouse: ReadStore
   readonly metrics: QueryMetrics
 }
@@ -61,7 +68,8 @@ export type WebhookAttemptDeps = Omit<LimitedDeps, 'warehouse'> & {
 export const webhookAttemptRoutes =
   (given: WebhookAttemptDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const deps = { ...given, warehouse: createLimitedReader(given.warehouse, given.metrics) }
+    const warehouse = createLimitedReader(given.warehouse, given.metrics)
+    const deps = { ...given, warehouse, filterOf: createFilterCache() }
     app.get(
       '/webhook/endpoint/:id/attempt',
       {
@@ -106,14 +114,18 @@ export const webhookAttemptRoutes =
       {
         schema: {
           summary: 'A message with its body',
+          description:
+            "Messages of channels that must name something are those that one of the organization's endpoints was sent, or would be sent as it is now",
           tags: ['webhook'],
           params: WebhookMessageParams,
           response: { 200: WebhookMessageBody },
         },
         config: pricedRoute('GET /webhook/message/:msgId', READ_SCOPES),
       },
-      async ({ params }) => {
-        const { id, channel, body, event_ms, created_ms } = await requireMessage(deps, params.msgId)
+      async (request) => {
+        const { orgId } = requireOwner(request)
+        const message = await requireMessage(deps, orgId, request.params.msgId)
+        const { id, channel, body, event_ms, created_ms } = message
         const times = { timestamp: toIsoTime(event_ms), createdAt: toIsoTime(created_ms) }
         return { id, channel, payload: body, ...times }
       },
@@ -130,8 +142,10 @@ export const webhookAttemptRoutes =
         config: pricedRoute('POST /webhook/message/:msgId/endpoint/:id/resend', WRITE_SCOPES),
       },
       async (request) => {
-        const { endpoint_id: id } = deps.endpoints.read(requireOwner(request), request.params.id)
-        await resendMessage(deps, await requireMessage(deps, request.params.msgId), id)
+        const owner = requireOwner(request)
+        const { endpoint_id: id } = deps.endpoints.read(owner, request.params.id)
+        const message = await requireMessage(deps, owner.orgId, request.params.msgId)
+        await resendMessage(deps, message, id)
         return { success: true }
       },
     )
@@ -139,10 +153,41 @@ export const webhookAttemptRoutes =
 
 const toIsoTime = (ms: string | number): string => new Date(Number(ms)).toISOString()
 
-const requireMessage = async ({ warehouse }: LimitedDeps, id: string): Promise<MessageRow> => {
-  const { rows } = await warehouse.query<MessageRow>(messageQuery(id))
-  if (!rows[0]) throw new Fault('WEBHOOK_MESSAGE_NOT_FOUND')
-  return rows[0]
+/** A message that the organization may read. Throws `Fault`, the same for one that is not there. */
+const requireMessage = async (
+  deps: LimitedDeps,
+  orgId: string,
+  id: string,
+): Promise<MessageRow> => {
+  const { rows } = await deps.warehouse.query<MessageRow>(messageQuery(id))
+  const [message] = rows
+  if (!message || !(await isReadable(deps, orgId, message))) {
+    throw new Fault('WEBHOOK_MESSAGE_NOT_FOUND')
+  }
+  return message
+}
+
+/**
+ * Whether an organization may read a message. One of a channel that must name something exists only because an endpoint asked for
+ * its subject, and its id can be computed: it is for who was sent it, and for who would be sent it now.
+ */
+const isReadable = async (
+  { store, warehouse, filterOf }: LimitedDeps,
+  orgId: string,
+  message: MessageRow,
+): Promise<boolean> => {
+  if (isWebhookChannel(message.channel) && isAlwaysKept(message.channel)) return true
+  const own = store.ofOrg(orgId)
+  if (own.length === 0) return false
+  const endpointIds = own.map(({ endpoint_id }) => endpoint_id)
+  const { rows } = await warehouse.query(wasAttemptedQuery(endpointIds, message.id))
+  if (rows.length > 0) return true
+  const yieldIfDue = makeYieldIfDue()
+  for (const endpoint of own) {
+    if (matchStoredMessage(endpoint, message, filterOf)) return true
+    await yieldIfDue()
+  }
+  return false
 }
 
 const resendMessage = async (

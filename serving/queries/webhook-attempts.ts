@@ -66,6 +66,13 @@ ORDER BY at DESC, id DESC LIMIT {rows:UInt32}`,
   },
 })
 
+/** One row where any of the endpoints has had an attempt of the message. */
+export const wasAttemptedQuery = (endpointIds: readonly string[], messageId: string): Query => ({
+  sql: `SELECT id FROM webhook_attempts
+WHERE endpoint_id IN {endpoints:Array(String)} AND message_id = {message:String} LIMIT 1`,
+  params: { endpoints: endpointIds, message: messageId },
+})
+
 /** One message by its id. */
 export const messageQuery = (id: string): Query => ({
   sql: `SELECT id, channel, body, toUnixTimestamp64Milli(event_time) AS event_ms,

@@ -9,6 +9,7 @@ import type {
   WebhookListQuery,
 } from '../../schemas/api/webhook.ts'
 import { maxWebhookEndpoints } from '../../schemas/plans.ts'
+import { MAX_LEVELS_PER_TOKEN } from '../../schemas/webhooks.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import type { Principal } from '../interfaces.ts'
 import { endpointBody, rotateSecrets } from './endpoint.ts'
@@ -85,6 +86,7 @@ export const createEndpointApi = (deps: EndpointApiDeps): EndpointApi => {
           }
           assertUniqueUid(deps, owner, endpointId, body.uid)
           const changed = change(current)
+          if (body.priceLevels) assertLevelsBelowLimit(deps, changed)
           const event =
             changed.disabled === current.disabled
               ? 'endpoint.updated'
@@ -163,6 +165,7 @@ const createEndpoint = async (
       const atMs = nowMs()
       const secrets = [{ sealed, created_at: atMs, expires_at: 0 }]
       const endpoint = change(emptyEndpoint(owner, { endpointId, atMs, secrets }))
+      assertLevelsBelowLimit(deps, endpoint)
       const response = JSON.stringify(endpointBody(endpoint))
       const request = call && { ...call, response, created_at: atMs }
       return { event: 'endpoint.created', endpoint, ...(request && { request }) }
@@ -183,6 +186,30 @@ const assertBelowLimit = ({ store, config }: EndpointApiDeps, { orgId, plan }: O
     current_count: length,
     max_allowed: limit,
   })
+}
+
+/**
+ * Throws `Fault` CONFLICT where an organization would have too many price levels of a token: one price may cross all of them, and
+ * each is a message. Levels of disabled endpoints count, so that enabling one needs no check.
+ */
+const assertLevelsBelowLimit = ({ store }: EndpointApiDeps, changed: WebhookEndpoint): void => {
+  const levels = new Map(changed.price_levels.map(({ token }) => [token, new Set<number>()]))
+  if (levels.size === 0) return
+  const others = store
+    .ofOrg(changed.org_id)
+    .filter(({ endpoint_id }) => endpoint_id !== changed.endpoint_id)
+  for (const { price_levels } of [...others, changed]) {
+    for (const { token, usd } of price_levels) levels.get(token)?.add(usd)
+  }
+  for (const [token, { size }] of levels) {
+    if (size <= MAX_LEVELS_PER_TOKEN) continue
+    throw new Fault('CONFLICT', `More than ${MAX_LEVELS_PER_TOKEN} price levels of one token`, {
+      parameter: 'priceLevels',
+      token,
+      current_count: size,
+      max_allowed: MAX_LEVELS_PER_TOKEN,
+    })
+  }
 }
 
 const emptyEndpoint = (

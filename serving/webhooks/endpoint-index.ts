@@ -9,6 +9,7 @@ import {
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import { matchesEventType } from './endpoint.ts'
 import { levelSubject } from './event-context.ts'
+import { createPriceLevelIndex, type PriceLevelIndex } from './price-level-index.ts'
 
 /** Fields of an endpoint that select its events. */
 export type EndpointSelectors = Pick<
@@ -25,11 +26,12 @@ export interface EndpointIndex {
   hasSubject(channel: WebhookChannel, subjects: readonly string[]): boolean
   /** Each endpoint once. */
   candidates(channel: WebhookChannel, subjects: readonly string[]): Iterable<WebhookEndpoint>
-  /** Price levels of all endpoints, US dollars. */
-  levelsOf(chain: string, token: string): readonly number[]
-  /** Changes whenever a token loses its last price level. */
-  levelsVersion(): number
+  /** Price levels of all enabled endpoints, US dollars, by `priceLevelKey`. */
+  readonly priceLevels: Omit<PriceLevelIndex, 'count'>
 }
+
+/** Under which a token's price levels are found. */
+export const priceLevelKey = (chain: string, token: string): string => `${chain}/${token}`
 
 /** The channels that an endpoint gets: its list, or what needs nothing to be named, as far as its event types let them. */
 export const endpointChannels = ({
@@ -62,19 +64,11 @@ interface ChannelEntries {
 export const createEndpointIndex = (): EndpointIndex => {
   const byChannel = new Map<WebhookChannel, ChannelEntries>()
   const byId = new Map<string, WebhookEndpoint>()
-  /** Number of endpoints by chain, token and price level. */
-  const levels = new Map<string, Map<number, number>>()
-  let levelsVersion = 0
+  const priceLevels = createPriceLevelIndex()
   const countLevels = (endpoint: WebhookEndpoint, channel: WebhookChannel, by: 1 | -1): void => {
     if (kindRow(channelKind(channel)).needs !== 'price-levels') return
     for (const { token, usd } of endpoint.price_levels) {
-      const key = `${channelChain(channel)}/${token}`
-      const own = levels.get(key) ?? new Map<number, number>()
-      const count = (own.get(usd) ?? 0) + by
-      if (count > 0) own.set(usd, count)
-      else own.delete(usd)
-      if (own.size > 0) levels.set(key, own)
-      else if (levels.delete(key)) levelsVersion += 1
+      priceLevels.count(priceLevelKey(channelChain(channel), token), usd, by)
     }
   }
   const add = (endpointId: string, endpoint: WebhookEndpoint): void => {
@@ -130,7 +124,6 @@ export const createEndpointIndex = (): EndpointIndex => {
       }
       return found.values()
     },
-    levelsOf: (chain, token) => [...(levels.get(`${chain}/${token}`)?.keys() ?? [])],
-    levelsVersion: () => levelsVersion,
+    priceLevels,
   }
 }

@@ -19,8 +19,10 @@ export interface MapContext {
   readonly meta: EventMeta
   /** False: no endpoint names any of the subjects, so the event need not be made. */
   readonly hasSubject: (kind: WebhookKind, subjects: readonly string[]) => boolean
-  /** Price levels of all endpoints, US dollars. */
-  readonly levelsOf: (token: string) => readonly number[]
+  /** True: an endpoint has a price level of the token. */
+  readonly hasPriceLevel: (token: string) => boolean
+  /** Price levels of all endpoints that a price crossed, US dollars, ascending. */
+  readonly crossedLevels: (token: string, before: number, now: number) => readonly number[]
   /** Stores a token's price and returns the previous one; undefined: none is known. */
   readonly swapPrice: (token: string, price: string) => string | undefined
 }

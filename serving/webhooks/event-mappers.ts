@@ -10,7 +10,7 @@ import {
   type WebhookKind,
   webhookChannel,
 } from '../../schemas/webhooks.ts'
-import type { Messages } from '../../schemas/wire.ts'
+import type { EventMeta, Messages } from '../../schemas/wire.ts'
 import type { EventDraft, MapContext } from './event-context.ts'
 import {
   closedCandleEvents,
@@ -40,7 +40,7 @@ type TopicMessage<Name extends WebhookTopic> = Messages[(typeof MESSAGE_BY_TOPIC
 type Mapper<Name extends WebhookTopic> = (
   message: TopicMessage<Name>,
   context: MapContext,
-) => readonly EventDraft[]
+) => Iterable<EventDraft>
 
 /** Every kind has a mapper for each of its topics: without one nothing compiles. */
 const MAPPERS: {
@@ -75,13 +75,13 @@ export interface ReadContext extends Omit<MapContext, 'meta' | 'hasSubject'> {
   readonly isOpen: (channel: WebhookChannel) => boolean
 }
 
-/** Events of a record. A retraction gives none, because a webhook is never taken back; a topic that no endpoint needs is not decoded. */
+/** Events of a record, made one by one as they are asked for. A retraction gives none, because a webhook is never taken back; a topic that no endpoint needs is not decoded. */
 export const readWebhookEvents = (
   codec: Codec,
   topic: WebhookTopic,
   value: Uint8Array | null,
   context: ReadContext,
-): readonly WebhookEvent[] | InvalidInput => {
+): Iterable<WebhookEvent> | InvalidInput => {
   const kinds = kindsOf(topic).filter((kind) => context.isOpen(webhookChannel(context.chain, kind)))
   if (kinds.length === 0) return []
   const decoded = tryDecode(() => {
@@ -92,42 +92,47 @@ export const readWebhookEvents = (
   return webhookEvents(kinds, topic, decoded.value, context)
 }
 
-/** Events that kinds make of a decoded record. */
-export const webhookEvents = <Name extends WebhookTopic>(
+/** Events that kinds make of a decoded record, made one by one as they are asked for. */
+export function* webhookEvents<Name extends WebhookTopic>(
   kinds: readonly WebhookKind[],
   topic: Name,
   message: TopicMessage<Name>,
   context: Omit<ReadContext, 'isOpen'>,
-): readonly WebhookEvent[] => {
+): Iterable<WebhookEvent> {
   const { meta } = message
-  if (meta === null || meta.op !== 'OP_APPLY') return []
-  return kinds.flatMap((kind) => {
+  if (meta === null || meta.op !== 'OP_APPLY') return
+  const mapContext: MapContext = {
+    ...context,
+    meta,
+    hasSubject: (kind, subjects) =>
+      context.hasSubject(webhookChannel(context.chain, kind), subjects),
+  }
+  for (const kind of kinds) {
     const mappers: Partial<Record<WebhookTopic, Mapper<Name>>> = MAPPERS[kind] as never
-    const drafts =
-      mappers[topic]?.(message, {
-        ...context,
-        meta,
-        hasSubject: (hasSubject, subjects) =>
-          context.hasSubject(webhookChannel(context.chain, hasSubject), subjects),
-      }) ?? []
-    const channel = webhookChannel(context.chain, kind)
-    const commitment = meta.commitment.replace('COMMITMENT_', '').toLowerCase()
-    return drafts.map(({ timeMs, data, subjects, tokenAddress, tx, path }) => ({
-      id: messageId(channel, tokenAddress, tx, path),
-      channel,
-      timeMs,
-      knownMs: Math.max(timeMs, meta.block_time),
-      data,
-      subjects,
-      chain: meta.chain,
-      tokenAddress,
-      slot: meta.slot,
-      tx,
-      path,
-      commitment,
-    }))
-  })
+    for (const draft of mappers[topic]?.(message, mapContext) ?? []) {
+      yield completeEvent(draft, webhookChannel(context.chain, kind), meta)
+    }
+  }
 }
+
+const completeEvent = (
+  { timeMs, data, subjects, tokenAddress, tx, path }: EventDraft,
+  channel: WebhookChannel,
+  { block_time, chain, slot, commitment }: EventMeta,
+): WebhookEvent => ({
+  id: messageId(channel, tokenAddress, tx, path),
+  channel,
+  timeMs,
+  knownMs: Math.max(timeMs, block_time),
+  data,
+  subjects,
+  chain,
+  tokenAddress,
+  slot,
+  tx,
+  path,
+  commitment: commitment.replace('COMMITMENT_', '').toLowerCase(),
+})
 
 /** True where a kind's messages are kept whoever wants them, so that a replay finds them. */
 export const isAlwaysKept = (channel: WebhookChannel): boolean =>

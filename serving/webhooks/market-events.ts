@@ -257,38 +257,32 @@ export const closedCandleEvents = (
     })
   })
 
-/** Prices that crossed a level that an endpoint waits for. The first price that is seen crosses nothing. */
-export const priceCrossingEvents = (
+/**
+ * Prices that crossed a level that an endpoint waits for. The first price that is seen crosses nothing. One by one as they are
+ * asked for: a price may cross very many levels.
+ */
+export function* priceCrossingEvents(
   { events }: TokenPriceEvents,
-  { meta, levelsOf, swapPrice }: MapContext,
-): readonly EventDraft[] =>
-  events.flatMap(({ token_price: priced, block }) => {
+  { meta, hasPriceLevel, crossedLevels, swapPrice }: MapContext,
+): Iterable<EventDraft> {
+  for (const { token_price: priced, block } of events) {
     const price = priced?.price_in_usd ?? ''
-    if (priced === null || price === '') return []
+    if (priced === null || price === '') continue
     const token = priced.token_address
-    const levels = levelsOf(token)
-    if (levels.length === 0) return []
+    if (!hasPriceLevel(token)) continue
     const before = swapPrice(token, price)
-    if (before === undefined) return []
-    return levels.flatMap((level): readonly EventDraft[] => {
-      const direction = crossing(Number(before), Number(price), level)
-      if (direction === undefined) return []
-      return [
-        {
-          kind: 'price.crossed',
-          timeMs: block?.timestamp || meta.block_time,
-          data: { a: token, lv: formatDecimal(level), d: direction, piu: price, ppiu: before },
-          subjects: [levelSubject(token, level)],
-          tokenAddress: token,
-          tx: '',
-          path: `${block?.height ?? meta.height}/${level}/${direction}`,
-        },
-      ]
-    })
-  })
-
-/** A price that reaches a level from below is above it, and the other way round. */
-const crossing = (before: number, now: number, level: number): 'up' | 'down' | undefined => {
-  if (before < level && now >= level) return 'up'
-  return before > level && now <= level ? 'down' : undefined
+    if (before === undefined) continue
+    const direction = Number(before) < Number(price) ? 'up' : 'down'
+    for (const level of crossedLevels(token, Number(before), Number(price))) {
+      yield {
+        kind: 'price.crossed',
+        timeMs: block?.timestamp || meta.block_time,
+        data: { a: token, lv: formatDecimal(level), d: direction, piu: price, ppiu: before },
+        subjects: [levelSubject(token, level)],
+        tokenAddress: token,
+        tx: '',
+        path: `${block?.height ?? meta.height}/${level}/${direction}`,
+      }
+    }
+  }
 }

@@ -12,10 +12,12 @@ import type { Config } from '../../core/config/settings.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
+import { makeYieldIfDue, type YieldIfDue } from '../../core/runtime/yield-if-due.ts'
 import { globalTopic, topicName } from '../../schemas/topics.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import { type Deduplicator, loadDeduplicator } from './deduplication.ts'
 import type { FindOrg } from './delivery-eligibility.ts'
+import { priceLevelKey } from './endpoint-index.ts'
 import type { EndpointStore } from './endpoint-store.ts'
 import {
   isAlwaysKept,
@@ -80,6 +82,7 @@ export class MatcherLane {
   #next = new Map<string, GroupOffset>()
   #committedAtMs = 0
   #filtersEvaluated = 0
+  readonly #yieldIfDue: YieldIfDue = makeYieldIfDue()
   /** Version of the price levels that the remembered prices were pruned by. */
   #prunedVersion: number | undefined
 
@@ -111,7 +114,8 @@ export class MatcherLane {
   /**
    * Matches a batch, in commits of a bounded size. An event is never split over commits; a record of many events may be: its
    * offset is committed with its last event, and after a redelivery the deduplicator drops those that were sent. Its prices
-   * are committed with its offset too, so that a redelivery finds the crossings that were not sent.
+   * are committed with its offset too, so that a redelivery finds the crossings that were not sent. Others get their turn between
+   * two events, where nothing is committed by it.
    */
   async #match(batch: readonly LogRecord[], memory: LaneMemory): Promise<void> {
     const { partition } = this.#lane
@@ -123,6 +127,7 @@ export class MatcherLane {
         records.push(deadLetterRecord(matcherGroup(this.#chain), record, events))
       } else {
         for (const event of events) {
+          await this.#yieldIfDue()
           if (!this.#isWanted(event, memory.deduplicator)) continue
           const endpoints: WebhookEndpoint[] = []
           for (const endpoint of this.#deps.store.index.candidates(event.channel, event.subjects)) {
@@ -160,14 +165,11 @@ export class MatcherLane {
   }
 
   #prunePrices(prices: PriceMemory): void {
-    const version = this.#deps.store.index.levelsVersion()
+    const { priceLevels } = this.#deps.store.index
+    const version = priceLevels.version()
     if (version === this.#prunedVersion) return
     this.#prunedVersion = version
-    prices.prune((token) => this.#levelsOf(token).length > 0)
-  }
-
-  #levelsOf(token: string): readonly number[] {
-    return this.#deps.store.index.levelsOf(this.#chain, token)
+    prices.prune((token) => priceLevels.has(priceLevelKey(this.#chain, token)))
   }
 
   #readContext({ prices }: LaneMemory): ReadContext {
@@ -176,13 +178,15 @@ export class MatcherLane {
       chain: this.#chain,
       isOpen: (channel) => isAlwaysKept(channel) || index.has(channel),
       hasSubject: (channel, subjects) => index.hasSubject(channel, subjects),
-      levelsOf: (token) => this.#levelsOf(token),
+      hasPriceLevel: (token) => index.priceLevels.has(priceLevelKey(this.#chain, token)),
+      crossedLevels: (token, before, now) =>
+        index.priceLevels.crossed(priceLevelKey(this.#chain, token), before, now),
       swapPrice: prices.swap,
     }
   }
 
   /** Events of a record; what cannot be decoded is logged and counted. */
-  #eventsOf(record: LogRecord, memory: LaneMemory): readonly WebhookEvent[] | InvalidInput {
+  #eventsOf(record: LogRecord, memory: LaneMemory): Iterable<WebhookEvent> | InvalidInput {
     const { codec, metrics, log } = this.#deps
     const topic = this.#topicOf.get(record.topic)
     if (topic === undefined) return []

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 
 const HOOK = 'https://receiver.example.com/hook'
+const LEVELED = `0x${'7'.repeat(40)}`
 const ETH = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2'
 
 let api: TestApi
@@ -124,6 +125,37 @@ test('an empty list subscribes to no channel, null to every channel; channels th
   assert.deepEqual([bare.status, bare.body.code], [400, 40004])
   const moved = await send('PATCH', path, { subjects: null, channels: ['eth.price.crossed'] })
   assert.deepEqual([moved.status, 'subjects' in moved.body], [200, false])
+})
+
+test('an organization has at most 1,000 price levels of a token over its endpoints, those that are disabled too', async () => {
+  const levels = (from: number, token = LEVELED) =>
+    Array.from({ length: 100 }, (_, nth) => ({ token, priceInUsd: from + nth }))
+  const channels = ['eth.price.crossed']
+  const ids: string[] = []
+  for (let nth = 0; nth < 10; nth += 1) {
+    const disabled = nth === 0
+    const made = await create({ url: HOOK, channels, priceLevels: levels(1 + nth * 100), disabled })
+    assert.equal(made.status, 200, JSON.stringify(made.body))
+    ids.push(String(made.body.id))
+  }
+  const refusal = {
+    parameter: 'priceLevels',
+    token: LEVELED,
+    current_count: 1_001,
+    max_allowed: 1_000,
+  }
+  const beyond = await create({ url: HOOK, channels, priceLevels: levels(902) })
+  assert.deepEqual([beyond.status, beyond.body.code, beyond.body.details], [409, 409, refusal])
+  const same = await create({ url: HOOK, channels, priceLevels: levels(901) })
+  assert.equal(same.status, 200, 'levels that another endpoint has')
+  const path = `/v2/webhook/endpoint/${same.body.id}`
+  const changed = await send('PATCH', path, { priceLevels: levels(902) })
+  assert.deepEqual([changed.status, changed.body.details], [409, refusal])
+  const elsewhere = await send('PATCH', path, { priceLevels: levels(902, ETH.toLowerCase()) })
+  assert.equal(elsewhere.status, 200, 'of another token')
+  const moved = await send('PATCH', `/v2/webhook/endpoint/${ids[9]}`, { priceLevels: levels(902) })
+  assert.equal(moved.status, 200, 'in place of its own')
+  for (const id of [...ids, same.body.id]) await send('DELETE', `/v2/webhook/endpoint/${id}`)
 })
 
 test('a rotated secret is validated like a new one', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { localCodec } from '../../core/codec/local-codec.ts'
-import { Fault, Outage } from '../../core/errors.ts'
+import { Fault, Outage, RecordTooLarge } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
@@ -164,6 +164,43 @@ test('charges that cannot be written are kept, and written once the log answers'
   answers = true
   await until(() => usedBy(other, 'org_d') === 2, 'both charges elsewhere')
   await node.stop()
+  await other.stop()
+})
+
+test('a record that the log refuses for its size holds up no other: it alone is left out, and counted', async () => {
+  const metrics = makeMetrics()
+  let refused = 0
+  const node = await open({
+    metrics,
+    bus: {
+      ...bus,
+      writer: async (id) => {
+        const writer = await bus.writer(id)
+        return {
+          ...writer,
+          commit: (commit) => {
+            const isLarge = commit.records?.some(({ value }) => (value?.byteLength ?? 0) > 4_096)
+            if (!isLarge) return writer.commit(commit)
+            refused += 1
+            return Promise.reject(new RecordTooLarge('MESSAGE_TOO_LARGE'))
+          },
+        }
+      },
+    },
+    writeEveryMs: 600_000,
+  })
+  const other = await open()
+  for (let nth = 0; nth < 500; nth += 1) spend(node, 'org_large', 1, `GET /${nth}/0123456789`)
+  for (let nth = 0; nth < 20; nth += 1) spend(node, `org_small_${nth}`, 1_000)
+  await node.stop()
+  await until(() => usedBy(other, 'org_small_19') === 1, 'the charges of the others')
+  for (let nth = 0; nth < 20; nth += 1) assert.equal(usedBy(other, `org_small_${nth}`), 1)
+  assert.equal(usedBy(other, 'org_large'), 0)
+  assert.equal(usedBy(node, 'org_large'), 0.5, 'counted in its own process')
+  assert.equal(refused, 2, 'all together, and the large one alone')
+  assert.deepEqual((await metrics.eventsDropped.get()).values, [
+    { labels: { stage: 'usage', reason: 'too-large' }, value: 1 },
+  ])
   await other.stop()
 })
 

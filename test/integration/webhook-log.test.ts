@@ -151,3 +151,78 @@ test('unknown messages and endpoints, and those of another organization, answer 
   })
   assert.equal(off.json().code, 409)
 })
+
+const publishPrice = (height: number, price: string) => {
+  const time = Date.now()
+  return stack.publishTo('tokenPrices', 'token.price.TokenPriceEvents', {
+    key: PRICED,
+    value: {
+      meta: { chain: 'sol', op: 'OP_APPLY', seq: height, height, block_time: time },
+      events: [
+        {
+          block: { timestamp: time, height },
+          token_price: { token_address: PRICED, price_in_usd: price },
+        },
+      ],
+    },
+  })
+}
+const PRICED = 'So11111111111111111111111111111111111111112'
+const CHANNELS = ['sol.price.crossed'] as const
+const levelAt = (priceInUsd: number) => [{ token: PRICED, priceInUsd }]
+
+test('a message that exists because an endpoint asked for it is read and sent again by organizations that were sent it or would be, and no others', async () => {
+  const other = { ...TEST_OWNER, orgId: 'org_other' }
+  const { endpoints } = stack.webhookContext
+  const { endpoint_id: ownId } = await stack.endpoint({
+    url: `${receiver.base}/levels`,
+    channels: [...CHANNELS],
+    priceLevels: levelAt(150),
+  })
+  const { endpoint_id: plainId } = await stack.endpoint({ url: `${receiver.base}/plain` })
+  const url = `${receiver.base}/other`
+  const otherId = (await endpoints.create(other, { url })).body.id
+  await publishPrice(7_000, '140')
+  await publishPrice(7_001, '160')
+  const id = messageId('sol.price.crossed', PRICED, '', '7001/150/up')
+  const path = `/webhook/message/${id}`
+  const asked = async (org: string) => {
+    orgId = org
+    const { status, body } = await read(path)
+    return [status, body.code ?? body.id]
+  }
+  const resend = async (org: string, endpointId: string) => {
+    orgId = org
+    const answer = await app.inject({
+      method: 'POST',
+      url: `${path}/endpoint/${endpointId}/resend`,
+    })
+    return [answer.statusCode, answer.json().code ?? answer.json().success]
+  }
+  await until(async () => (await read(`${path}/attempt`)).body.data.length === 1)
+  assert.deepEqual(await asked('org_1'), [200, id])
+
+  // Another organization, with the channel of new tokens only, and one without any endpoint.
+  assert.deepEqual(await asked('org_other'), [404, 52013])
+  assert.deepEqual(await asked('org_without'), [404, 52013])
+  assert.deepEqual(await resend('org_other', otherId), [404, 52013])
+  orgId = 'org_other'
+  assert.equal((await read(`/webhook/message/${MESSAGE}`)).status, 200, 'kept for everybody')
+
+  // An endpoint that would be sent it, though it is disabled; another level, and another filter, would not be.
+  const change = (body: Parameters<typeof endpoints.update>[2]) =>
+    endpoints.update(other, otherId, body)
+  await change({ channels: [...CHANNELS], priceLevels: levelAt(150), disabled: true })
+  assert.deepEqual(await asked('org_other'), [200, id])
+  await change({ filter: "direction == 'down'" })
+  assert.deepEqual(await asked('org_other'), [404, 52013])
+  await change({ filter: null, priceLevels: levelAt(151) })
+  assert.deepEqual(await asked('org_other'), [404, 52013])
+
+  // Who was sent it has it after a change too, and at an endpoint that did not get it.
+  await endpoints.update(TEST_OWNER, ownId, { priceLevels: levelAt(200) })
+  assert.deepEqual(await asked('org_1'), [200, id])
+  assert.deepEqual(await resend('org_1', plainId), [200, true])
+  await until(() => receiver.at('/plain').length === 1)
+  assert.equal(receiver.at('/plain')[0]?.headers['webhook-id'], id)
+})

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { busOutage } from '../../core/bus/kafka/client.ts'
 import { kafkaBusOptions } from '../../core/bus/kafka/config.ts'
 import { loadConfig } from '../../core/config/load.ts'
-import { Outage } from '../../core/errors.ts'
+import { Outage, RecordTooLarge } from '../../core/errors.ts'
 
 const BROKERS = { KAFKA_BROKERS: 'a:1,b:2', SCHEMA_REGISTRY_URL: 'http://registry' }
 
@@ -56,4 +56,15 @@ test('an answer of several errors names each of them, at most five', () => {
   const { message } = busOutage('the topics', Object.assign(new Error('Not made'), { errors }))
   assert.match(message, /^the topics: Not made \(eth\.0: Topic authorization failed; .*eth\.4/)
   assert.match(message, /; 2 more\)$/)
+})
+
+test('a batch that the broker refuses for its size is known as that, also behind the wrappers of the client', () => {
+  for (const type of ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']) {
+    const cause = Object.assign(new Error('The request included a message larger'), { type })
+    const outage = busOutage('writer one', new Error('not sent', { cause }))
+    assert.ok(outage instanceof RecordTooLarge, type)
+    assert.match(outage.message, /^writer one: not sent/)
+  }
+  const other = Object.assign(new Error('No leader'), { type: 'LEADER_NOT_AVAILABLE' })
+  assert.equal(busOutage('writer one', other) instanceof RecordTooLarge, false)
 })

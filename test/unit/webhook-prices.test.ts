@@ -6,7 +6,7 @@ import { loadConfig } from '../../core/config/load.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import { createEndpointIndex } from '../../serving/webhooks/endpoint-index.ts'
+import { createEndpointIndex, priceLevelKey } from '../../serving/webhooks/endpoint-index.ts'
 import { MatcherLane } from '../../serving/webhooks/matcher-lane.ts'
 import { buildWebhookEndpoint } from '../support/builders/webhook-endpoint.ts'
 
@@ -47,7 +47,7 @@ const priceRecord = (offset: number, price: string): LogRecord => ({
 type Step = string | (() => void)
 
 /** A matcher over prices of one token. What it commits stays when it ends: a second run is another process. */
-const startPrices = (steps: readonly Step[]) => {
+const startPrices = (steps: readonly Step[], onMatch = (): void => undefined) => {
   const index = createEndpointIndex()
   const state = new Map<string, Uint8Array>()
   const deliveries: string[] = []
@@ -105,7 +105,10 @@ const startPrices = (steps: readonly Step[]) => {
     const deps = {
       codec,
       store: { index },
-      orgOf: () => ({ suspended: false }),
+      orgOf: () => {
+        onMatch()
+        return { suspended: false }
+      },
       config: loadConfig({}, { keyPepper: 'pepper' }),
       metrics: makeMetrics(),
       log: makeSilentLogger(),
@@ -151,4 +154,82 @@ test('a price level is compared with no price from before it when the token had 
   prices.setLevel('ep_1', 90)
   await prices.run(Number.POSITIVE_INFINITY)
   assert.deepEqual(prices.deliveries, ['ep_1', 'ep_1'], 'down and up again, after the first price')
+})
+
+/** An index with one endpoint for each list of levels. */
+const indexOf = (...lists: readonly (readonly number[])[]) => {
+  const index = createEndpointIndex()
+  const put = (nth: number, levels: readonly number[] | null): void => {
+    const endpoint_id = `ep_${nth}`
+    const endpoint = buildWebhookEndpoint({
+      endpoint_id,
+      channels: ['sol.price.crossed'],
+      price_levels: (levels ?? []).map((usd) => ({ token: TOKEN, usd })),
+    })
+    index.put(endpoint_id, levels && endpoint)
+  }
+  for (const [nth, levels] of lists.entries()) put(nth, levels)
+  const { crossed } = index.priceLevels
+  const key = priceLevelKey('sol', TOKEN)
+  return { put, crossed: (before: number, now: number) => crossed(key, before, now) }
+}
+
+test('a price crosses the levels from which it did not come and which it passes or reaches, as endpoints come and go', () => {
+  const lists = [
+    [5, 1, 3],
+    [3, 4, 2.5],
+    [0.001, 3, 7],
+  ]
+  const { put, crossed } = indexOf(...lists)
+  const prices = [0.0005, 0.001, 1, 2, 2.5, 3, 3.5, 4, 5, 6.999, 7, 8]
+  const compare = (left: readonly (readonly number[])[]): void => {
+    const levels = [...new Set(left.flat())].toSorted((one, other) => one - other)
+    for (const before of prices) {
+      for (const now of prices) {
+        const expected = levels.filter(
+          (level) => (before < level && now >= level) || (before > level && now <= level),
+        )
+        assert.deepEqual(crossed(before, now), expected, `${before} to ${now}`)
+      }
+    }
+  }
+  compare(lists)
+  put(0, null)
+  compare(lists.slice(1))
+  put(1, [6])
+  compare([[6], ...lists.slice(2)])
+  assert.deepEqual([crossed(Number.NaN, 5), crossed(5, Number.NaN)], [[], []])
+  put(1, null)
+  put(2, null)
+  assert.deepEqual(crossed(0, 9), [])
+})
+
+test('a price that crosses nothing costs no look at each of the levels', () => {
+  const many = Array.from({ length: 50_000 }, (_, nth) => 100 + nth / 1_000)
+  const { crossed } = indexOf(many)
+  const startedMs = performance.now()
+  for (let nth = 0; nth < 100_000; nth += 1) assert.equal(crossed(98, 99).length, 0)
+  assert.ok(performance.now() - startedMs < 5_000)
+  assert.deepEqual(crossed(99, 100.001), [100, 100.001])
+})
+
+test('others get their turn between the messages of one price', async () => {
+  const turns: number[] = []
+  let count = 0
+  let isOver = false
+  const countTurn = (): void => {
+    count += 1
+    if (!isOver) setImmediate(countTurn)
+  }
+  const prices = startPrices(['100', '200'], () => {
+    turns.push(count)
+    const endMs = performance.now() + 25
+    while (performance.now() < endMs);
+  })
+  for (let nth = 0; nth < 10; nth += 1) prices.setLevel(`ep_${nth}`, 150 + nth)
+  setImmediate(countTurn)
+  await prices.run(Number.POSITIVE_INFINITY)
+  isOver = true
+  assert.equal(prices.deliveries.length, 10)
+  assert.equal(new Set(turns).size, 10, `${turns}`)
 })

@@ -67,13 +67,15 @@ test('the body of the webhook signature vector equals a created event byte for b
   assert.deepEqual(eventsOf(createdRecord(mint, 'OP_REVERT')), [])
 })
 
-const eventsOf = (record: TokenEvents) =>
-  webhookEvents(['token.created'], 'tokensCreated', record, {
+const eventsOf = (record: TokenEvents) => [
+  ...webhookEvents(['token.created'], 'tokensCreated', record, {
     chain: 'sol',
     hasSubject: () => true,
-    levelsOf: () => [],
+    hasPriceLevel: () => false,
+    crossedLevels: () => [],
     swapPrice: () => undefined,
-  })
+  }),
+]
 
 const createdRecord = (
   mint: string,

@@ -13,7 +13,7 @@ import kafkajs, {
   type PartitionAssigner,
   type ProducerConfig,
 } from 'kafkajs'
-import { Outage } from '../../errors.ts'
+import { Outage, RecordTooLarge } from '../../errors.ts'
 import type { Logger } from '../../ops/logger.ts'
 import {
   type FetchCluster,
@@ -170,10 +170,16 @@ const FENCING_ERRORS = new Set([
 export const isFencingError = (error: unknown): boolean =>
   FENCING_ERRORS.has(kafkaErrorType(error) ?? '')
 
-/** An error of kafkajs as this product knows it; an `Outage` stays what it is. */
+/** Errors that say that a batch is larger than the topic or the broker takes. */
+const SIZE_ERRORS = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
+
+/** An error of kafkajs as this product knows it; an `Outage` stays what it is. A batch that is too large is `RecordTooLarge`. */
 export const busOutage = (what: string, cause: unknown): Outage => {
   if (cause instanceof Outage) return cause
   const text = cause instanceof Error ? errorText(cause) : String(cause)
+  if (SIZE_ERRORS.has(kafkaErrorType(cause) ?? '')) {
+    return new RecordTooLarge(`${what}: ${text}`, { cause })
+  }
   return new Outage('bus', `${what}: ${text}`, { cause, final: isFencingError(cause) })
 }
 

@@ -5,7 +5,7 @@ import type { Credentials, Guard, Principal } from '../interfaces.ts'
 import { isWellFormedApiKey } from './api-keys.ts'
 import type { ContractSignatures } from './contract-signatures.ts'
 import type { TokenClaims, VerifyToken } from './jwt.ts'
-import type { CredentialLookup } from './organization-registry.ts'
+import type { CredentialLookup, SignedTimes } from './organization-registry.ts'
 import { createSignatureLimit } from './signature-limit.ts'
 import { CHAIN_IDS, type SignInClaim, type SignInProblem } from './siwx.ts'
 import { walletKey } from './wallet-link-rows.ts'
@@ -30,7 +30,7 @@ export interface GuardDeps {
   isFresh(): boolean
   findKey(apiKey: string): CredentialLookup
   findToken(claims: TokenClaims, toleranceMs: number): CredentialLookup
-  findWallet(key: string, expiresAtMs: number): CredentialLookup
+  findWallet(key: string, signed: SignedTimes): CredentialLookup
   /** Checks all of a wallet's token but its signature. */
   readSignIn(token: string): SignInClaim | SignInProblem
   /** Asks the contracts of wallets that have one. */
@@ -157,8 +157,7 @@ const createWalletCheck = ({
     if (typeof claim === 'string') return invalidCredential(claim)
     if (!isSigned(token)) return invalidCredential('bad_signature')
     if (!isFresh()) return accountsUnavailable()
-    const { kind, address, expiresAtMs } = claim
-    return toPrincipal(findWallet(walletKey(kind, address), expiresAtMs), 'invalid_token')
+    return toPrincipal(findWallet(walletKey(claim.kind, claim.address), claim), 'invalid_token')
   }
   return {
     authenticate,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { loadConfig } from '../../core/config/load.ts'
+import { Fault } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { MAX_OWN_KEYS } from '../../schemas/plans.ts'
@@ -336,6 +337,42 @@ test('a wallet link and its removal take effect in every process; a proof is acc
     await assert.rejects(second.walletsAs(actor).link(who, claim), /last change/)
   }
   assert.equal((await link(other, await proofOf(wallet))).status, 200)
+})
+
+test('what a wallet signed before its link ended opens no later link, in any process', async () => {
+  const [owner, other] = [await account('first'), await account('next')]
+  for (const wallet of [evmWallet(0x3b), solanaWallet(0x3c)]) {
+    const { kind, address } = wallet
+    const tokenOf = ({ message, signature }: Awaited<ReturnType<typeof proofOf>>): Headers => ({
+      authorization: `SIWX ${btoa(message)}.${signature}`,
+    })
+    const early = await siwx(wallet, fieldsAt(Date.now() - 1_000))
+    // A clock that is ahead: the end of the link comes before what the message says.
+    const proof = await proofOf(wallet, fieldsAt(Date.now() + 1_500))
+    assert.equal((await link(owner, proof)).status, 200)
+    for (const token of [early, tokenOf(proof)]) assert.equal((await plan(token)).status, 200)
+    const end = (who: NewApplication) =>
+      send(keyOf(who), 'DELETE', `/v2/account/wallets/${kind}/${address}`)
+    assert.equal((await end(owner)).status, 200)
+    for (const who of [other, owner]) {
+      let next = await proofOf(wallet)
+      await until(async () => {
+        next = await proofOf(wallet)
+        return (await link(who, next)).status === 200
+      }, 'a proof of behind the end of the link')
+      for (const token of [early, tokenOf(proof)])
+        assert.deepEqual(refusalOf(await plan(token)), [401, 401, 'revoked'])
+      for (const token of [tokenOf(next), await siwx(wallet)])
+        assert.equal((await plan(token)).status, 200)
+      await until(async () => {
+        const found = await second.guard.identify(tokenOf(next))
+        return found !== undefined && 'orgId' in found && found.orgId === who.orgId
+      }, 'the link in the other process')
+      const found = await second.guard.identify(tokenOf(proof))
+      assert.ok(found instanceof Fault && found.details?.reason === 'revoked')
+      assert.equal((await end(who)).status, 200)
+    }
+  }
 })
 
 test('the account plan lists the limits of its calls, and refused calls carry Retry-After', async () => {

@@ -81,7 +81,7 @@ const guardOf = (more: Partial<GuardDeps> = {}): Omit<Guard, 'onRevoked'> => {
       kind: 'good',
       principal: { ...PRINCIPAL, kind: 'jwt', scopes },
     }),
-    findWallet: (key, expiresAtMs) =>
+    findWallet: (key, { expiresAtMs }) =>
       key === WALLET_PRINCIPAL.credentialId
         ? { kind: 'good', principal: { ...WALLET_PRINCIPAL, expiresAtMs } }
         : { kind: 'unlinked' },
@@ -303,7 +303,7 @@ test('a wallet authenticates once its signature was verified, until its message 
   let [nowMs, isLinked] = [NOW_MS, true]
   const guard = guardOf({
     readSignIn: (token) => readSignInToken(token, SIGN_IN_RULES, nowMs),
-    findWallet: (_key, expiresAtMs) =>
+    findWallet: (_key, { expiresAtMs }) =>
       isLinked
         ? { kind: 'good', principal: { ...WALLET_PRINCIPAL, expiresAtMs } }
         : { kind: 'unlinked' },

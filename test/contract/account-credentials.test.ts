@@ -142,6 +142,35 @@ test('a restricted or ending key makes nothing that outlasts or outranks it', as
   assert.deepEqual(refusalOf(await ask({})), [400, 40002, 'expiresAt'])
   assert.deepEqual(refusalOf(await ask({ expiresAt: expiresAtMs + 1 })), [400, 40002, 'expiresAt'])
   assert.equal((await ask({ expiresAt: expiresAtMs })).status, 200)
+  const wallet = evmWallet(0x3d)
+  assert.deepEqual(refusalOf(await link(ending, await proofOf(wallet))), [403, 403, 'ending_key'])
+  assert.equal((await plan(await siwx(wallet))).status, 402)
+  assert.deepEqual(bodyOf(await send(keyOf(ending), 'GET', '/v2/account/wallets')).items, [])
+})
+
+test('a key without an end makes such keys and links wallets, also where a bought plan ends', async () => {
+  const { address } = evmWallet(0x3e)
+  const order = {
+    payment_id: 'base:ends',
+    plan: 'nano',
+    chain: 'evm',
+    address: address.toLowerCase(),
+    nonce: '0x1',
+    network: 'base',
+    asset: '0xAA',
+    pay_to: '0xBB',
+    amount_raw: '5000000',
+    valid_before: Date.now() + 60_000,
+  }
+  const purchases = api.organizations.purchasesAs({ actor: 'test', address: '', requestId: '' })
+  await purchases.order(order)
+  const { apiKey } = await purchases.complete(order.payment_id, '0xdead', () => 0)
+  const buyer = { 'x-api-key': apiKey ?? '' }
+  const made = await send(buyer, 'POST', '/v2/account/keys', {})
+  assert.equal(made.status, 200, made.text)
+  assert.equal((made.body as { expiresAt: unknown }).expiresAt, null)
+  const linked = await send(buyer, 'POST', '/x402/link-address', await proofOf(evmWallet(0x3f)))
+  assert.equal(linked.status, 200, linked.text)
 })
 
 test('an invalid body of a new key answers 400; the number of keys is bounded, and expired keys free their slot', async () => {

@@ -6,7 +6,7 @@ import { Fault } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { MAX_OWN_KEYS } from '../../schemas/plans.ts'
-import type { Scope } from '../../schemas/scopes.ts'
+import { SCOPES, type Scope } from '../../schemas/scopes.ts'
 import type { NewApplication } from '../../serving/auth/administration.ts'
 import { createOrganizations, type Organizations } from '../../serving/auth/organizations.ts'
 import { type ApiResponse, callApi, startApi, type TestApi } from '../support/api-stack.ts'
@@ -146,6 +146,23 @@ test('a restricted or ending key makes nothing that outlasts or outranks it', as
   assert.deepEqual(refusalOf(await link(ending, await proofOf(wallet))), [403, 403, 'ending_key'])
   assert.equal((await plan(await siwx(wallet))).status, 402)
   assert.deepEqual(bodyOf(await send(keyOf(ending), 'GET', '/v2/account/wallets')).items, [])
+})
+
+test('the scopes of an application restrict its access tokens, not its keys and wallets', async () => {
+  const { admin, registry, guard } = api.organizations
+  const made = await admin.createApplication({ name: 'no scopes', plan: 'selfhost', scopes: [] })
+  assert.deepEqual(registry.application(made.appId)?.scopes, [])
+  const wallet = evmWallet(0x40)
+  assert.equal((await link(made, await proofOf(wallet))).status, 200)
+  for (const credentials of [{ apiKey: made.apiKey }, await siwx(wallet)]) {
+    const found = await guard.identify(credentials)
+    assert.deepEqual(found && 'scopes' in found && found.scopes, SCOPES)
+  }
+  const ids = { clientId: made.clientId, orgId: made.orgId, tokenId: 't', scopes: SCOPES }
+  const nowMs = Date.now()
+  const claims = { ...ids, issuedAt: nowMs / 1_000, expiresAt: nowMs / 1_000 + 60 }
+  const found = registry.findToken(claims, nowMs, 0)
+  assert.deepEqual(found.kind === 'good' && found.principal.scopes, [])
 })
 
 test('a key without an end makes such keys and links wallets, also where a bought plan ends', async () => {

@@ -9,7 +9,10 @@ const Name = Type.String({ minLength: 1, maxLength: 128 })
 const Plan = Type.Enum(Object.keys(PLANS) as PlanName[])
 /** With its type: the check for repeated items is then linear in their number. */
 const Scope = Type.Enum([...SCOPES], { type: 'string' })
-const Scopes = Type.Array(Scope, { maxItems: SCOPES.length, uniqueItems: true })
+const scopes = (description: string) =>
+  Type.Array(Scope, { maxItems: SCOPES.length, uniqueItems: true, description })
+const TOKEN_SCOPES =
+  'Scopes that its access tokens may have. Its API keys have their own, and its wallets every scope'
 const Time = Type.String({ description: 'ISO 8601 with milliseconds' })
 /** The last time that a date can hold. Source: ECMA-262, time values. */
 const LAST_TIME_MS = 8_640_000_000_000_000
@@ -90,7 +93,7 @@ export const AppCreate = Type.Object(
       Type.String({ minLength: 1, maxLength: 128, description: 'Name of an organization to make' }),
     ),
     plan: Type.Optional(Plan),
-    scopes: Type.Optional(Scopes),
+    scopes: Type.Optional(scopes(`${TOKEN_SCOPES}. Default: all; the first API key has all`)),
   },
   NO_OTHER_PROPERTIES,
 )
@@ -110,7 +113,7 @@ export const AppUpdate = Type.Object(
   {
     name: Type.Optional(Name),
     disabled: Type.Optional(Type.Boolean()),
-    scopes: Type.Optional(Scopes),
+    scopes: Type.Optional(scopes(TOKEN_SCOPES)),
   },
   { ...NO_OTHER_PROPERTIES, minProperties: 1 },
 )
@@ -121,7 +124,7 @@ export const AppView = Type.Object({
   orgId: id('org'),
   name: Name,
   clientId: Type.String(),
-  scopes: Type.Array(Type.String()),
+  scopes: Type.Array(Type.String(), { description: TOKEN_SCOPES }),
   disabled: Type.Boolean(),
   createdAt: Time,
   updatedAt: Time,
@@ -145,7 +148,7 @@ export const NewSecret = Type.Object({ clientSecret: Type.String() })
 export const KeyCreate = Type.Object(
   {
     name: Type.Optional(Name),
-    scopes: Type.Optional(Scopes),
+    scopes: Type.Optional(scopes('Of this key, whatever the application has; default: all')),
     expiresAt: Type.Optional(
       Type.Union([
         Type.Integer({

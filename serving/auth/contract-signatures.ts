@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault, type FaultName, InvalidInput, Outage } from '../../core/errors.ts'
 import { rateLimitAddress } from '../../core/http/network-address.ts'
@@ -9,6 +8,7 @@ import {
   hasKeyLength,
   isGoodSignatureResult,
   type SignedMessage,
+  signatureDigest,
   verifyKeySignature,
 } from './wallet-signature.ts'
 
@@ -68,7 +68,7 @@ export const createContractSignatures = ({
   const inProgress = new Map<string, Promise<SignatureAnswer>>()
   const byCaller = new Map<string, number>()
   const start = (signed: SignedMessage, caller: string, pool: Pick<RpcPool, 'attempt'>) => {
-    const key = digestOf(signed)
+    const key = signatureDigest(signed)
     const running = inProgress.get(key)
     if (running !== undefined) return running
     const bucket = rateLimitAddress(caller)
@@ -101,9 +101,6 @@ const unchecked = (name: FaultName, options?: ErrorOptions): Fault =>
 
 /** Reason of a fault that leaves a signature undecided. */
 export const UNCHECKED_SIGNATURE = 'unchecked_signature'
-
-const digestOf = ({ address, message, signature }: SignedMessage): string =>
-  createHash('sha256').update(`${address} ${signature} ${message}`).digest('base64')
 
 const inTime = async (
   check: Promise<SignatureAnswer> | SignatureAnswer,

@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { Fault } from '../../core/errors.ts'
 import type { Credentials, Guard, Principal } from '../interfaces.ts'
 import { isWellFormedApiKey } from './api-keys.ts'
 import type { ContractSignatures } from './contract-signatures.ts'
 import type { TokenClaims, VerifyToken } from './jwt.ts'
-import type { CredentialLookup } from './organization-registry.ts'
+import type { CredentialLookup, SignedTimes } from './organization-registry.ts'
 import { createSignatureLimit } from './signature-limit.ts'
 import { CHAIN_IDS, type SignInClaim, type SignInProblem } from './siwx.ts'
 import { walletKey } from './wallet-link-rows.ts'
-import { verifyKeySignature } from './wallet-signature.ts'
+import { signatureDigest, verifyKeySignature } from './wallet-signature.ts'
 
 /** Seconds that clocks may differ. */
 const CLOCK_TOLERANCE_MS = 30_000
@@ -21,8 +20,11 @@ const MAX_CACHED_TOKENS = 10_000
 const WRONG_TOKENS_PER_SECOND = 100
 /** How long a good answer of a contract counts: its owners may change. A key's counts as long as its token. */
 const CONTRACT_ANSWER_MS = 300_000
-/** Wrong wallet signatures that one address may show in a second: each costs a millisecond of computing, or a call of a node. */
-const WRONG_SIGNATURES_PER_SECOND = 20
+/**
+ * Wallet signatures that are wrong or of no account which one address may show in a second: each costs milliseconds of computing, or a
+ * call of a node.
+ */
+const COUNTED_SIGNATURES_PER_SECOND = 20
 
 /** What the guard needs of the organizations. */
 export interface GuardDeps {
@@ -30,7 +32,7 @@ export interface GuardDeps {
   isFresh(): boolean
   findKey(apiKey: string): CredentialLookup
   findToken(claims: TokenClaims, toleranceMs: number): CredentialLookup
-  findWallet(key: string, expiresAtMs: number): CredentialLookup
+  findWallet(key: string, signed: SignedTimes): CredentialLookup
   /** Checks all of a wallet's token but its signature. */
   readSignIn(token: string): SignInClaim | SignInProblem
   /** Asks the contracts of wallets that have one. */
@@ -140,48 +142,57 @@ interface WalletCheck {
   identify(token: string, address: string): Promise<Principal | Fault>
 }
 
-/** Wallets that sign their own tokens. A good signature is remembered by a digest of the token; everything else is checked on each call. */
+/** Wallets that sign their own tokens. A good signature is remembered, however it is written; everything else is checked on each call. */
 const createWalletCheck = ({
   readSignIn,
   findWallet,
   isFresh,
   contracts,
 }: GuardDeps): WalletCheck => {
-  /** Until when, epoch milliseconds, the signature of a token counts as good. */
+  /** Until when, epoch milliseconds, a signed message counts as good, by its digest. */
   const signed = new LRUCache<string, number>({ max: MAX_CACHED_TOKENS })
-  const signatures = createSignatureLimit(WRONG_SIGNATURES_PER_SECOND)
-  const digest = (token: string): string => createHash('sha256').update(token).digest('base64')
-  const isSigned = (token: string): boolean => (signed.get(digest(token)) ?? 0) > Date.now()
-  const authenticate = (token: string): Principal | Fault => {
-    const claim = readSignIn(token)
-    if (typeof claim === 'string') return invalidCredential(claim)
-    if (!isSigned(token)) return invalidCredential('bad_signature')
+  const signatures = createSignatureLimit(COUNTED_SIGNATURES_PER_SECOND)
+  const isSigned = (digest: string): boolean => (signed.get(digest) ?? 0) > Date.now()
+  const lookUp = (claim: SignInClaim): CredentialLookup =>
+    findWallet(walletKey(claim.kind, claim.address), claim)
+  /** Remembers a good signature, and says whether it is of an account. */
+  const remember = (claim: SignInClaim, digest: string, untilMs: number) => {
+    signed.set(digest, untilMs)
+    return lookUp(claim).kind === 'good' ? 'good' : 'stranger'
+  }
+  const check = (claim: SignInClaim, digest: string, address: string) =>
+    signatures.check(address, {
+      local: async () => {
+        // While it waited for its turn, the same message may have been checked.
+        if (isSigned(digest)) return 'good'
+        const answer = await verifyKeySignature(claim)
+        return answer === 'good' ? remember(claim, digest, Number.POSITIVE_INFINITY) : answer
+      },
+      remote: async () => {
+        const answer = await contracts.check(claim, address)
+        return answer === 'good' ? remember(claim, digest, Date.now() + CONTRACT_ANSWER_MS) : answer
+      },
+    })
+  const toOwner = (claim: SignInClaim, digest: string): Principal | Fault => {
+    if (!isSigned(digest)) return invalidCredential('bad_signature')
     if (!isFresh()) return accountsUnavailable()
-    const { kind, address, expiresAtMs } = claim
-    return toPrincipal(findWallet(walletKey(kind, address), expiresAtMs), 'invalid_token')
+    return toPrincipal(lookUp(claim), 'invalid_token')
   }
   return {
-    authenticate,
+    authenticate: (token) => {
+      const claim = readSignIn(token)
+      if (typeof claim === 'string') return invalidCredential(claim)
+      return toOwner(claim, signatureDigest(claim))
+    },
     identify: async (token, address) => {
       const claim = readSignIn(token)
-      if (typeof claim !== 'string' && !isSigned(token)) {
-        const answer = await signatures.check(address, {
-          local: async () => {
-            // While it waited for its turn, the same token may have been checked.
-            if (isSigned(token)) return 'good'
-            const answer = await verifyKeySignature(claim)
-            if (answer === 'good') signed.set(digest(token), Number.POSITIVE_INFINITY)
-            return answer
-          },
-          remote: async () => {
-            const answer = await contracts.check(claim, address)
-            if (answer === 'good') signed.set(digest(token), Date.now() + CONTRACT_ANSWER_MS)
-            return answer
-          },
-        })
+      if (typeof claim === 'string') return invalidCredential(claim)
+      const digest = signatureDigest(claim)
+      if (!isSigned(digest)) {
+        const answer = await check(claim, digest, address)
         if (answer instanceof Fault) return answer
       }
-      return authenticate(token)
+      return toOwner(claim, digest)
     },
   }
 }

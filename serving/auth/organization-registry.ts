@@ -12,6 +12,8 @@ import type { Principal, RevokedCredential } from '../interfaces.ts'
 import { equalsInConstantTime } from './api-keys.ts'
 import { type BoughtPlans, createBoughtPlans, type EffectivePlan } from './bought-plans.ts'
 import type { TokenClaims } from './jwt.ts'
+import type { SignInClaim } from './siwx.ts'
+import { countsForLink, isLinked } from './wallet-link-rows.ts'
 
 /** Result of looking a credential up. */
 export type CredentialLookup =
@@ -24,6 +26,9 @@ export type CredentialLookup =
   | { readonly kind: 'unlinked' }
   /** Of an organization that has only what it buys, and whose bought plan has ended. */
   | { readonly kind: 'ended' }
+
+/** When a wallet signed a token, and until when it is good; epoch milliseconds. */
+export type SignedTimes = Pick<SignInClaim, 'issuedAtMs' | 'expiresAtMs'>
 
 /** Result of looking up a client that requests a token. */
 export type ClientLookup =
@@ -44,8 +49,8 @@ export interface OrganizationRegistry extends Omit<BoughtPlans, 'put'> {
   findKey(hash: string, nowMs: number): CredentialLookup
   /** Looks up who a verified token was issued to; tokens are good `toleranceMs` longer than they say. */
   findToken(claims: TokenClaims, nowMs: number, toleranceMs: number): CredentialLookup
-  /** Looks up the organization of a wallet, by its key; the caller checks the signature. */
-  findWallet(key: string, expiresAtMs: number, nowMs: number): CredentialLookup
+  /** Looks up the organization of a wallet, by its key; the caller checks the signature. Revoked: signed before an end of its link. */
+  findWallet(key: string, signed: SignedTimes, nowMs: number): CredentialLookup
   /** Looks up a client by its id and the hash of the secret it showed; as long for an unknown id as for a known one. */
   findClient(clientId: string, secretHash: string, nowMs: number): ClientLookup
   org(orgId: string): Org | undefined
@@ -204,9 +209,10 @@ const createFinders = (
       expiresAtMs,
     })
   },
-  findWallet: (key, expiresAtMs, nowMs) => {
+  findWallet: (key, { issuedAtMs, expiresAtMs }, nowMs) => {
     const link = maps.walletLink(key)
-    if (link === undefined || link.app_id === '') return { kind: 'unlinked' }
+    if (link === undefined || !isLinked(link)) return { kind: 'unlinked' }
+    if (!countsForLink(link, issuedAtMs)) return { kind: 'revoked' }
     const application = maps.application(link.app_id)
     const org = maps.org(link.org_id)
     if (!application || application.disabled || !org) return { kind: 'revoked' }

@@ -211,7 +211,7 @@ const createRegistryGuard = ({
     ...rest,
     findKey: (apiKey) => registry.findKey(hashSecret(apiKey, pepper), nowMs()),
     findToken: (claims, toleranceMs) => registry.findToken(claims, nowMs(), toleranceMs),
-    findWallet: (key, expiresAtMs) => registry.findWallet(key, expiresAtMs, nowMs()),
+    findWallet: (key, signed) => registry.findWallet(key, signed, nowMs()),
     readSignIn: (token) => readSignInToken(token, signInRules(), nowMs()),
     verify: (verify, token) => verify(token, parties()),
   })

@@ -11,7 +11,7 @@ import type { Org, PlanPurchase, WalletLink } from '../../schemas/wire.ts'
 import { type AdministrationDeps, commitAudited, createApplicationRows } from './administration.ts'
 import { isOpen } from './bought-plans.ts'
 import type { OrganizationRegistry } from './organization-registry.ts'
-import { isLinked, walletKey } from './wallet-link-rows.ts'
+import { isLinked, unlinkedRow, walletKey } from './wallet-link-rows.ts'
 
 /** What is ordered: a plan, and the payment that is to be made for it. */
 export type PlanOrder = Omit<
@@ -139,20 +139,26 @@ const paidRow = (
   version: order.version + 1,
 })
 
-/** The payer has signed the payment: that proves the wallet as a sign-in message would. */
+/**
+ * The payer has signed the payment: that proves the wallet as a sign-in message would. No such message says when, so that tokens signed
+ * behind the end of the last link count.
+ */
 const linkRow = (
   { chain, address }: PlanPurchase,
   before: WalletLink | undefined,
   { orgId, appId, atMs }: { readonly orgId: string; readonly appId: string; readonly atMs: number },
-): WalletLink => ({
-  chain,
-  address,
-  org_id: orgId,
-  app_id: appId,
-  linked_at: atMs,
-  proofs_after: before?.proofs_after ?? 0,
-  version: (before?.version ?? 0) + 1,
-})
+): WalletLink => {
+  const ended = before && (isLinked(before) ? unlinkedRow(before, atMs) : before)
+  return {
+    chain,
+    address,
+    org_id: orgId,
+    app_id: appId,
+    linked_at: atMs,
+    proofs_after: ended === undefined ? 0 : ended.proofs_after + 1,
+    version: (before?.version ?? 0) + 1,
+  }
+}
 
 const orgOf = (registry: OrganizationRegistry, link: WalletLink): Org | undefined =>
   isLinked(link) && registry.application(link.app_id) ? registry.org(link.org_id) : undefined

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1'
 import {
   encodeDeployData,
@@ -64,6 +65,20 @@ export const verifyKeySignature = async (signed: SignedMessage): Promise<KeyAnsw
   return signature.length <= MAX_SIGNATURE_LENGTH && HEX_BYTES.test(signature) ? 'unknown' : 'wrong'
 }
 
+/** One text for a signed message, also where its signature is written in another way: letters of hex, base 58, hex or base 64. */
+export const signatureDigest = (signed: SignedMessage): string => {
+  const { kind, address, message } = signed
+  const parts = [kind, address, normalizeSignature(signed), message]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64')
+}
+
+/** A signature that is taken in no way of writing stays as it is. */
+const normalizeSignature = ({ kind, signature }: SignedMessage): string => {
+  if (kind === 'evm') return HEX_BYTES.test(signature) ? signature.toLowerCase() : signature
+  const readings = signatureReadings(signature).map((bytes) => Buffer.from(bytes).toString('hex'))
+  return readings.length === 0 ? signature : readings.join()
+}
+
 /** Whether a signature has the length that one of an account's own key has. */
 export const hasKeyLength = (signature: string): boolean => EVM_SIGNATURE.test(signature)
 
@@ -112,13 +127,14 @@ const isSignedByEvm = async ({ address, message, signature }: SignedMessage): Pr
 
 const isSignedBySolana = ({ address, message, signature }: SignedMessage): boolean => {
   const key = base58Decode(address)
-  if (key === undefined || signature.length > MAX_SOLANA_SIGNATURE_LENGTH) return false
+  if (key === undefined) return false
   const bytes = Buffer.from(message)
   return signatureReadings(signature).some((reading) => isEd25519Signature(reading, bytes, key))
 }
 
 /** What 64 bytes a text may stand for. */
 const signatureReadings = (text: string): readonly Uint8Array[] => {
+  if (text.length > MAX_SOLANA_SIGNATURE_LENGTH) return []
   const hex = text.replace(/^0x/, '')
   const readings: (Uint8Array | undefined)[] = /^[0-9a-fA-F]{128}$/.test(hex)
     ? [Buffer.from(hex, 'hex')]

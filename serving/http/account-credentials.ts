@@ -17,6 +17,7 @@ import { MAX_OWN_KEYS } from '../../schemas/plans.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
 import type { ApiKey, WalletLink } from '../../schemas/wire.ts'
 import type { Actor } from '../auth/control-records.ts'
+import type { OrganizationRegistry } from '../auth/organization-registry.ts'
 import type { Organizations } from '../auth/organizations.ts'
 import { normalizeWalletAddress } from '../auth/siwx-message.ts'
 import { walletKey } from '../auth/wallet-link-rows.ts'
@@ -87,7 +88,7 @@ const ownKeyRoutes =
       async (request) => {
         const principal = requirePrincipal(request.principal)
         const { name = '', scopes = SCOPES, expiresAt } = request.body
-        const expiresAtMs = parseOwnExpiry(expiresAt, principal, nowMs())
+        const expiresAtMs = parseOwnExpiry(expiresAt, keyEndMs(registry, principal), nowMs())
         const { keyId, apiKey } = await adminAs(
           toActor(principal, request),
           principal.orgId,
@@ -144,19 +145,33 @@ const ownKeyRoutes =
     )
   }
 
-/** A key that ends makes no key that ends later. */
+/**
+ * When the key of a caller ends, epoch milliseconds; null: never, or the caller came with the secret of an application or a wallet, which do
+ * not end. A bought plan that ends is not an end of the key. Throws `Fault` UNAUTHORIZED for a key that is gone meanwhile.
+ */
+const keyEndMs = (
+  registry: Pick<OrganizationRegistry, 'key'>,
+  { kind, credentialId }: Principal,
+): number | null => {
+  if (kind !== 'api-key') return null
+  const row = registry.key(credentialId)
+  if (row === undefined)
+    throw new Fault('UNAUTHORIZED', 'The credential is not valid', { reason: 'invalid_api_key' })
+  return row.expires_at === 0 ? null : row.expires_at
+}
+
+/** A key that ends makes no key that ends later. `lastMs`: when it ends. */
 const parseOwnExpiry = (
   expiresAt: number | undefined,
-  { kind, expiresAtMs }: Principal,
+  lastMs: number | null,
   nowMs: number,
 ): number | undefined => {
   const wanted = expiresAt === undefined ? undefined : parseExpiry(expiresAt, nowMs)
-  const last = kind === 'api-key' ? expiresAtMs : null
-  if (last === null || (wanted !== undefined && wanted <= last)) return wanted
+  if (lastMs === null || (wanted !== undefined && wanted <= lastMs)) return wanted
   throw new Fault('INVALID_PARAMETER', 'A key may not expire after the key that creates it', {
     parameter: 'expiresAt',
     value: wanted ?? null,
-    maximum: last,
+    maximum: lastMs,
   })
 }
 
@@ -211,6 +226,15 @@ const walletRoutes =
 const invalidAddress = (value: string): Fault =>
   new Fault('INVALID_ADDRESS', undefined, { parameter: 'address', value })
 
+/** A wallet signs in without an end, and makes keys without one: a key that ends would outlast itself with it. */
+const rejectEndingKey = (lastMs: number | null): void => {
+  if (lastMs === null) return
+  throw new Fault('FORBIDDEN', 'A key that ends may not link a wallet, which has no end', {
+    reason: 'ending_key',
+    expiresAt: new Date(lastMs).toISOString(),
+  })
+}
+
 /** The route by which a wallet is linked; it has no version. */
 export const linkAddressRoute =
   ({ organizations }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
@@ -220,6 +244,7 @@ export const linkAddressRoute =
       {
         schema: {
           ...about('Let a wallet sign in for the application'),
+          description: 'Needs a credential with every scope; of API keys one that does not end.',
           body: LinkAddress,
           response: { 200: LinkedWallet },
         },
@@ -227,6 +252,7 @@ export const linkAddressRoute =
       },
       async (request) => {
         const principal = requirePrincipal(request.principal)
+        rejectEndingKey(keyEndMs(organizations.registry, principal))
         const { chain, address, message, signature } = request.body
         const normal = normalizeWalletAddress(chain, address)
         if (normal === undefined) throw invalidAddress(address)

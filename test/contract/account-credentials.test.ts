@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { loadConfig } from '../../core/config/load.ts'
+import { Fault } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { MAX_OWN_KEYS } from '../../schemas/plans.ts'
-import type { Scope } from '../../schemas/scopes.ts'
+import { SCOPES, type Scope } from '../../schemas/scopes.ts'
 import type { NewApplication } from '../../serving/auth/administration.ts'
 import { createOrganizations, type Organizations } from '../../serving/auth/organizations.ts'
 import { type ApiResponse, callApi, startApi, type TestApi } from '../support/api-stack.ts'
@@ -141,6 +142,52 @@ test('a restricted or ending key makes nothing that outlasts or outranks it', as
   assert.deepEqual(refusalOf(await ask({})), [400, 40002, 'expiresAt'])
   assert.deepEqual(refusalOf(await ask({ expiresAt: expiresAtMs + 1 })), [400, 40002, 'expiresAt'])
   assert.equal((await ask({ expiresAt: expiresAtMs })).status, 200)
+  const wallet = evmWallet(0x3d)
+  assert.deepEqual(refusalOf(await link(ending, await proofOf(wallet))), [403, 403, 'ending_key'])
+  assert.equal((await plan(await siwx(wallet))).status, 402)
+  assert.deepEqual(bodyOf(await send(keyOf(ending), 'GET', '/v2/account/wallets')).items, [])
+})
+
+test('the scopes of an application restrict its access tokens, not its keys and wallets', async () => {
+  const { admin, registry, guard } = api.organizations
+  const made = await admin.createApplication({ name: 'no scopes', plan: 'selfhost', scopes: [] })
+  assert.deepEqual(registry.application(made.appId)?.scopes, [])
+  const wallet = evmWallet(0x40)
+  assert.equal((await link(made, await proofOf(wallet))).status, 200)
+  for (const credentials of [{ apiKey: made.apiKey }, await siwx(wallet)]) {
+    const found = await guard.identify(credentials)
+    assert.deepEqual(found && 'scopes' in found && found.scopes, SCOPES)
+  }
+  const ids = { clientId: made.clientId, orgId: made.orgId, tokenId: 't', scopes: SCOPES }
+  const nowMs = Date.now()
+  const claims = { ...ids, issuedAt: nowMs / 1_000, expiresAt: nowMs / 1_000 + 60 }
+  const found = registry.findToken(claims, nowMs, 0)
+  assert.deepEqual(found.kind === 'good' && found.principal.scopes, [])
+})
+
+test('a key without an end makes such keys and links wallets, also where a bought plan ends', async () => {
+  const { address } = evmWallet(0x3e)
+  const order = {
+    payment_id: 'base:ends',
+    plan: 'nano',
+    chain: 'evm',
+    address: address.toLowerCase(),
+    nonce: '0x1',
+    network: 'base',
+    asset: '0xAA',
+    pay_to: '0xBB',
+    amount_raw: '5000000',
+    valid_before: Date.now() + 60_000,
+  }
+  const purchases = api.organizations.purchasesAs({ actor: 'test', address: '', requestId: '' })
+  await purchases.order(order)
+  const { apiKey } = await purchases.complete(order.payment_id, '0xdead', () => 0)
+  const buyer = { 'x-api-key': apiKey ?? '' }
+  const made = await send(buyer, 'POST', '/v2/account/keys', {})
+  assert.equal(made.status, 200, made.text)
+  assert.equal((made.body as { expiresAt: unknown }).expiresAt, null)
+  const linked = await send(buyer, 'POST', '/x402/link-address', await proofOf(evmWallet(0x3f)))
+  assert.equal(linked.status, 200, linked.text)
 })
 
 test('an invalid body of a new key answers 400; the number of keys is bounded, and expired keys free their slot', async () => {
@@ -336,6 +383,42 @@ test('a wallet link and its removal take effect in every process; a proof is acc
     await assert.rejects(second.walletsAs(actor).link(who, claim), /last change/)
   }
   assert.equal((await link(other, await proofOf(wallet))).status, 200)
+})
+
+test('what a wallet signed before its link ended opens no later link, in any process', async () => {
+  const [owner, other] = [await account('first'), await account('next')]
+  for (const wallet of [evmWallet(0x3b), solanaWallet(0x3c)]) {
+    const { kind, address } = wallet
+    const tokenOf = ({ message, signature }: Awaited<ReturnType<typeof proofOf>>): Headers => ({
+      authorization: `SIWX ${btoa(message)}.${signature}`,
+    })
+    const early = await siwx(wallet, fieldsAt(Date.now() - 1_000))
+    // A clock that is ahead: the end of the link comes before what the message says.
+    const proof = await proofOf(wallet, fieldsAt(Date.now() + 1_500))
+    assert.equal((await link(owner, proof)).status, 200)
+    for (const token of [early, tokenOf(proof)]) assert.equal((await plan(token)).status, 200)
+    const end = (who: NewApplication) =>
+      send(keyOf(who), 'DELETE', `/v2/account/wallets/${kind}/${address}`)
+    assert.equal((await end(owner)).status, 200)
+    for (const who of [other, owner]) {
+      let next = await proofOf(wallet)
+      await until(async () => {
+        next = await proofOf(wallet)
+        return (await link(who, next)).status === 200
+      }, 'a proof of behind the end of the link')
+      for (const token of [early, tokenOf(proof)])
+        assert.deepEqual(refusalOf(await plan(token)), [401, 401, 'revoked'])
+      for (const token of [tokenOf(next), await siwx(wallet)])
+        assert.equal((await plan(token)).status, 200)
+      await until(async () => {
+        const found = await second.guard.identify(tokenOf(next))
+        return found !== undefined && 'orgId' in found && found.orgId === who.orgId
+      }, 'the link in the other process')
+      const found = await second.guard.identify(tokenOf(proof))
+      assert.ok(found instanceof Fault && found.details?.reason === 'revoked')
+      assert.equal((await end(who)).status, 200)
+    }
+  }
 })
 
 test('the account plan lists the limits of its calls, and refused calls carry Retry-After', async () => {

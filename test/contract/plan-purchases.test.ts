@@ -102,6 +102,28 @@ test('an order is completed once: the account, the plan and its end do not move'
   )
 })
 
+test('a plan bought behind the end of a link opens the wallet only to tokens signed later', async () => {
+  const address = addressOf(7)
+  const { registry, admin } = organizations
+  const find = (issuedAtMs: number) =>
+    registry.findWallet(`evm:${address}`, { issuedAtMs, expiresAtMs: nowMs + DAY_MS }, nowMs).kind
+  const firstAtMs = nowMs
+  const { purchase } = await buy(orderOf(address, 'nano'))
+  assert.equal(find(firstAtMs - DAY_MS), 'good', 'no link before the first')
+  nowMs += 1_000
+  const endedAtMs = nowMs
+  await admin.deleteOrg(purchase.org_id)
+  assert.equal(find(nowMs), 'unlinked')
+  nowMs += 1_000
+  await buy(orderOf(address, 'nano'))
+  assert.deepEqual([firstAtMs, endedAtMs, endedAtMs + 1, nowMs].map(find), [
+    'revoked',
+    'revoked',
+    'good',
+    'good',
+  ])
+})
+
 test('a second order of a wallet waits for the first, and abandoning one gives way', async () => {
   const [first, second] = [orderOf(addressOf(4), 'nano'), orderOf(addressOf(4), 'nano')]
   assert.equal(await purchases().order(first), true)

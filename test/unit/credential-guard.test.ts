@@ -81,7 +81,7 @@ const guardOf = (more: Partial<GuardDeps> = {}): Omit<Guard, 'onRevoked'> => {
       kind: 'good',
       principal: { ...PRINCIPAL, kind: 'jwt', scopes },
     }),
-    findWallet: (key, expiresAtMs) =>
+    findWallet: (key, { expiresAtMs }) =>
       key === WALLET_PRINCIPAL.credentialId
         ? { kind: 'good', principal: { ...WALLET_PRINCIPAL, expiresAtMs } }
         : { kind: 'unlinked' },
@@ -303,7 +303,7 @@ test('a wallet authenticates once its signature was verified, until its message 
   let [nowMs, isLinked] = [NOW_MS, true]
   const guard = guardOf({
     readSignIn: (token) => readSignInToken(token, SIGN_IN_RULES, nowMs),
-    findWallet: (_key, expiresAtMs) =>
+    findWallet: (_key, { expiresAtMs }) =>
       isLinked
         ? { kind: 'good', principal: { ...WALLET_PRINCIPAL, expiresAtMs } }
         : { kind: 'unlinked' },
@@ -442,6 +442,61 @@ test('concurrent wrong wallet signatures of one IPv6 network are counted togethe
   const checked = reasons.filter((reason) => reason === 'bad_signature').length
   // Beside those on their way here, contracts are asked for others.
   assert.ok(checked >= 20 && checked <= 31, `${checked} checked`)
+})
+
+test('good signatures of wallets without an account are counted as wrong ones, by key and by contract', async (t) => {
+  freezeClock(t)
+  const stranger = evmWallet(0x12)
+  const tokens = await Promise.all(
+    Array.from({ length: 25 }, (_, n) => signedBy(stranger, { nonce: `stranger${n}` })),
+  )
+  const reasonsOf = async (
+    guard: Pick<Guard, 'identify'>,
+    toToken: (token: string) => string,
+  ): Promise<readonly unknown[]> => {
+    const reasons: unknown[] = []
+    for (const token of tokens) {
+      const authorization = toToken(token)
+      reasons.push(reasonOf(await guard.identify({ authorization, address: '192.0.2.1' })))
+    }
+    return reasons
+  }
+  const expected = [...Array(20).fill('no_subscription'), ...Array(5).fill('RATE_LIMIT')]
+  const guard = guardOf()
+  assert.deepEqual(await reasonsOf(guard, (token) => token), expected)
+  const [known = ''] = tokens
+  const again = await guard.identify({ authorization: known, address: '192.0.2.1' })
+  assert.equal(reasonOf(again), 'no_subscription', 'checked before')
+  const byContract = guardOf({ contracts: { check: async () => 'good' } })
+  assert.deepEqual(await reasonsOf(byContract, (token) => `${token}00`), expected)
+  // An account may sign a new token for each call.
+  for (let n = 0; n < 25; n += 1) {
+    const authorization = await signedBy(wallet, { nonce: `account${n}` })
+    const found = await guard.identify({ authorization, address: '192.0.2.2' })
+    assert.ok(!(found instanceof Fault))
+  }
+})
+
+test('a signature is checked once, however it and its message are written', async () => {
+  const asked: string[] = []
+  const guard = guardOf({
+    contracts: {
+      check: async ({ signature }) => {
+        asked.push(signature)
+        return 'good'
+      },
+    },
+  })
+  const [message = ''] = (await signedBy(wallet)).split('.')
+  for (const signature of ['0xabcdef', '0xABCDEF', '0xAbCdEf'])
+    for (const text of [message, message.replace(' ', '  '), message.replace(/=*$/, '')]) {
+      const authorization = `${text}.${signature}`
+      assert.ok(!((await guard.identify({ authorization })) instanceof Fault))
+      assert.ok(!(guard.authenticate({ authorization }) instanceof Fault))
+    }
+  assert.deepEqual(asked, ['0xabcdef'])
+  for (const authorization of [`${message}.0Xabcdef`, `${message}.abcdef`])
+    assert.equal(reasonOf(await guard.identify({ authorization })), 'bad_signature')
 })
 
 test('wrong wallet signatures are counted by address; other addresses sign in meanwhile', async (t) => {

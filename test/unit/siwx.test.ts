@@ -6,7 +6,11 @@ import { secp256k1 } from '@noble/curves/secp256k1'
 import { base58Decode, base58Encode } from '../../core/base58.ts'
 import { readSignInToken, type SignInRules } from '../../serving/auth/siwx.ts'
 import { parseSignInMessage } from '../../serving/auth/siwx-message.ts'
-import { MAX_SIGNATURE_LENGTH, verifyKeySignature } from '../../serving/auth/wallet-signature.ts'
+import {
+  MAX_SIGNATURE_LENGTH,
+  signatureDigest,
+  verifyKeySignature,
+} from '../../serving/auth/wallet-signature.ts'
 import {
   evmWallet,
   type MessageFields,
@@ -172,6 +176,7 @@ test('a Solana signature is accepted in base 58, hex and base 64; a changed or f
   const signed = { kind: 'solana', address: solana.address, message } as const
   const text = await solana.sign(message)
   const bytes = Buffer.from(base58Decode(text) ?? [])
+  const digest = signatureDigest({ ...signed, signature: text })
   for (const signature of [
     text,
     bytes.toString('hex'),
@@ -180,6 +185,7 @@ test('a Solana signature is accepted in base 58, hex and base 64; a changed or f
     bytes.toString('base64url'),
   ]) {
     assert.equal(await verifyKeySignature({ ...signed, signature }), 'good', signature)
+    assert.equal(signatureDigest({ ...signed, signature }), digest, signature)
   }
   // s + order: the other writing of the same signature.
   const s = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString('hex')}`)
@@ -196,6 +202,7 @@ test('a Solana signature is accepted in base 58, hex and base 64; a changed or f
     '',
   ]) {
     assert.equal(await verifyKeySignature({ ...signed, signature }), 'wrong', signature)
+    assert.notEqual(signatureDigest({ ...signed, signature }), digest, signature)
   }
   // The neutral point as a key "signs" everything where points of small order are let in.
   const neutral = Buffer.alloc(32)

@@ -14,6 +14,7 @@ import type { Frame } from './frame-codec.ts'
 import { nextHeartbeatAction, withPingSent } from './heartbeat.ts'
 import type { Hub } from './hub.ts'
 import { COMMAND_RATE, CONTROL_FRAME_RATE, takeToken } from './inbound-rates.ts'
+import { createMeteredFilters } from './metered-filters.ts'
 import {
   CLOSE_FRAMES,
   type CloseFrame,
@@ -67,7 +68,7 @@ interface Prepared extends Pick<SessionEnv, 'freshness'> {
 export class ConnectionRegistry {
   readonly #options: ConnectionRegistryOptions
   readonly #bySocket = new Map<Socket, Connection>()
-  readonly #filters = createFilterCompiler()
+  readonly #filters = createMeteredFilters(createFilterCompiler())
 
   constructor(options: ConnectionRegistryOptions) {
     this.#options = options
@@ -324,7 +325,7 @@ export class ConnectionRegistry {
         unchecked ?? checkQuota(guard.authenticate(credentials), meter),
       positionOf: (channel) => hub.positionOf(channel),
       recover: (channel, since, view) => hub.recover(channel, since, view),
-      filterOf: (row, text) => this.#filters.compile(row, text),
+      filterOf: this.#filters,
       longNames: this.#options.longNames,
       deltas: this.#options.deltas,
       historyOf: (channel, query) => hub.historyOf(channel, query),

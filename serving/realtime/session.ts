@@ -1,9 +1,9 @@
 import type { Fault } from '../../core/errors.ts'
-import type { ChannelRow } from '../../schemas/channels.ts'
 import type { ChainFreshness, Credentials, Principal } from '../interfaces.ts'
 import type { Channel } from './channel-name.ts'
 import type { Encoding } from './frame-codec.ts'
 import { COMMAND_RATE, fullBudget, type InboundBudget } from './inbound-rates.ts'
+import type { MeteredFilters } from './metered-filters.ts'
 import {
   type CloseFrame,
   type Command,
@@ -13,7 +13,6 @@ import {
   READ_BURST_BYTES,
   type Reply,
 } from './protocol.ts'
-import type { PublicationFilter } from './publication-filter.ts'
 import type { SubscriptionView } from './subscription-view.ts'
 
 /** Immutable state of one connection. */
@@ -86,8 +85,8 @@ export interface SessionEnv {
   /** Current top of a recoverable channel; null = the channel is plain. */
   positionOf(channel: Channel): Position | null
   recover(channel: Channel, since: Position, view: SubscriptionView): Recovery
-  /** The filter of a text; undefined where it is none. */
-  filterOf(row: ChannelRow, text: string): PublicationFilter | undefined
+  /** See `MeteredFilters`. */
+  readonly filterOf: MeteredFilters
   /** True: clients without a name get both key sets where families have them. */
   readonly longNames: boolean
   /** True: subscriptions that ask for Fossil deltas get them. */

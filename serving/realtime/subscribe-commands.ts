@@ -34,10 +34,11 @@ export const subscribe: CommandHandler = (session, call, env) => {
     return replyWithError(session, call, PROTOCOL_ERRORS.alreadySubscribed)
   const channel = parseChannel(literal, env.chains)
   if ('code' in channel) return replyWithError(session, call, channel)
-  const view = requestedView(session, channel, body, env)
-  if (view === undefined) return replyWithError(session, call, PROTOCOL_ERRORS.badRequest)
+  // Before anything is made for it that takes time.
   if (session.channels.size >= MAX_CHANNELS)
     return replyWithError(session, call, PROTOCOL_ERRORS.limitExceeded)
+  const view = requestedView(session, channel, body, env)
+  if ('code' in view) return replyWithError(session, call, view)
   const prepared = prepareSubscribe(session, { id, body, channel, view, env })
   const { readBytes } = prepared
   const next = readBytes > 0 ? withBytesRead(session, readBytes, env.nowMs) : session
@@ -49,19 +50,23 @@ export const subscribe: CommandHandler = (session, call, env) => {
   }
 }
 
-/** What the subscription wants beyond the name of its channel; undefined where that is malformed, or not to be had there. */
+/**
+ * What the subscription wants beyond the name of its channel; an error where that is malformed, not to be had there, or takes time
+ * that its organization has used up.
+ */
 const requestedView = (
   session: Session,
   { row }: Channel,
   body: Body,
   env: SessionEnv,
-): SubscriptionView | undefined => {
+): SubscriptionView | ProtocolError => {
   const data = isObject(body.data) ? body.data : {}
-  const text = requestedFilter(body)
-  const filter = text === '' ? null : text && env.filterOf(row, text)
   const pending = data.commitment === 'processed'
-  if (filter === undefined || filter === '') return undefined
-  if (pending && !row.pending) return undefined
+  if (pending && !row.pending) return PROTOCOL_ERRORS.badRequest
+  const text = requestedFilter(body)
+  if (text === undefined) return PROTOCOL_ERRORS.badRequest
+  const filter = text === '' ? null : env.filterOf(orgOf(session), row, text)
+  if (filter !== null && 'code' in filter) return filter
   return createSubscriptionView({
     retractions: data.retractions === true || pending,
     pending,
@@ -71,6 +76,9 @@ const requestedView = (
     delta: takesDeltas(session, row, body, env) && filter === null,
   })
 }
+
+/** Whose connection it is: it subscribes only once that is known. */
+const orgOf = ({ principal }: Session): string => principal?.orgId ?? ''
 
 /**
  * True where deltas are asked for and understood: clients that say no name ask for them on every channel and cannot read them.

@@ -9,6 +9,7 @@ import {
   withPingSent,
 } from '../../serving/realtime/heartbeat.ts'
 import { JSON_FRAMES } from '../../serving/realtime/json-frames.ts'
+import { createMeteredFilters } from '../../serving/realtime/metered-filters.ts'
 import type { Command } from '../../serving/realtime/protocol.ts'
 import { createFilterCompiler } from '../../serving/realtime/publication-filter.ts'
 import { createSession, type Session, type SessionEnv } from '../../serving/realtime/session.ts'
@@ -24,7 +25,7 @@ const PRINCIPAL: Principal = {
   scopes: [],
   expiresAtMs: null,
 }
-const filters = createFilterCompiler()
+const filterOf = createMeteredFilters(createFilterCompiler(), () => 0)
 const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
   nowMs: 1_000_000,
   chains: new Set(['eth']),
@@ -39,7 +40,7 @@ const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
     filterSteps: 0,
   }),
   historyOf: () => ({ publications: [{ data: '{}', offset: 4_097, kind: 'value' }], bytes: 2 }),
-  filterOf: (row, text) => filters.compile(row, text),
+  filterOf,
   longNames: true,
   deltas: true,
   ...more,
@@ -429,4 +430,32 @@ test('a recovery whose filter lets nothing through takes of the byte budget what
 test('a client name that is too long is stored empty', () => {
   const connect = command(`{"connect":{"token":"T","name":"${'x'.repeat(90_000)}"},"id":1}`)
   assert.equal(run(fresh(), connect, world()).session.name, '')
+})
+
+test('a filter is not compiled for a subscription that does not fit', () => {
+  const names = Array.from(
+    { length: 100 },
+    (_, at) => `dex-trade:eth_0x${String(at).padStart(40, '0')}`,
+  )
+  let session = connected()
+  for (const name of names)
+    session = run(
+      session,
+      command(`{"subscribe":{"channel":"${name}"},"id":2}`),
+      world({ nowMs: 2_000_000 + session.channels.size * 1_000 }),
+    ).session
+  assert.equal(session.channels.size, 100)
+  let compiled = 0
+  const env = world({
+    nowMs: 3_000_000,
+    filterOf: (...asked) => {
+      compiled += 1
+      return filterOf(...asked)
+    },
+  })
+  const one = command(`{"subscribe":{"channel":"${CANDLES}","filter":"v > 1"},"id":3}`)
+  assert.match(run(session, one, env).reply ?? '', /"code":106/)
+  assert.equal(compiled, 0)
+  assert.match(run(connected(), one, env).reply ?? '', /"subscribe"/)
+  assert.equal(compiled, 1)
 })

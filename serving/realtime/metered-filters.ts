@@ -25,26 +25,26 @@ export type MeteredFilters = (
 
 /**
  * Filters of a process. They are compiled on the thread that serves everybody, so the organizations have a budget of time for it
- * each, over all of their connections, and texts that turn out to be no filter take of it too. `clockMs`: a monotonic clock.
+ * each, over all of their connections, and texts that turn out to be no filter take of it too.
  */
 export const createMeteredFilters = (
   filters: FilterCompiler,
-  clockMs: () => number = () => performance.now(),
+  nowMs: () => number,
 ): MeteredFilters => {
   const orgs = new LRUCache<string, TimeLeft>({ max: MAX_ORGS })
-  const leftOf = (orgId: string, nowMs: number): number => {
-    const { ms, atMs } = orgs.get(orgId) ?? { ms: BURST_MS, atMs: nowMs }
-    return Math.min(BURST_MS, ms + ((nowMs - atMs) / 1_000) * MS_PER_SECOND)
+  const leftOf = (orgId: string, startMs: number): number => {
+    const { ms, atMs } = orgs.get(orgId) ?? { ms: BURST_MS, atMs: startMs }
+    return Math.min(BURST_MS, ms + (Math.max(0, startMs - atMs) / 1_000) * MS_PER_SECOND)
   }
   return (orgId, row, text) => {
     const known = filters.compiled(row, text)
     if (known !== undefined) return known
-    const startMs = clockMs()
+    const startMs = nowMs()
     const left = leftOf(orgId, startMs)
     if (left <= 0) return PROTOCOL_ERRORS.tooManyRequests
     const filter = filters.compile(row, text)
-    const endMs = clockMs()
-    orgs.set(orgId, { ms: left - (endMs - startMs), atMs: endMs })
+    const endMs = nowMs()
+    orgs.set(orgId, { ms: left - Math.max(0, endMs - startMs), atMs: endMs })
     return filter ?? PROTOCOL_ERRORS.badRequest
   }
 }

@@ -40,6 +40,7 @@ const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
     filterSteps: 0,
   }),
   historyOf: () => ({ publications: [{ data: '{}', offset: 4_097, kind: 'value' }], bytes: 2 }),
+  hasRoomForSubscription: () => true,
   filterOf,
   longNames: true,
   deltas: true,
@@ -458,4 +459,28 @@ test('a filter is not compiled for a subscription that does not fit', () => {
   assert.equal(compiled, 0)
   assert.match(run(connected(), one, env).reply ?? '', /"subscribe"/)
   assert.equal(compiled, 1)
+})
+
+test('one stream has four names at most on a connection, and others have theirs', () => {
+  const address = '00000000000000000000000000000000abcdef'
+  const spelled = (at: number): string =>
+    [...address]
+      .map((letter, index) =>
+        /[a-f]/.test(letter) && (at >> (index % 6)) & 1 ? letter.toUpperCase() : letter,
+      )
+      .join('')
+  const names = Array.from({ length: 8 }, (_, at) => `dex-trade:eth_0x00${spelled(at)}`)
+  assert.equal(new Set(names).size, 8)
+  let session = connected()
+  const replies = names.map((name) => {
+    const answer = run(session, command(`{"subscribe":{"channel":"${name}"},"id":2}`), world())
+    session = answer.session
+    return answer.reply?.includes('"code":105') ? 'refused' : 'joined'
+  })
+  assert.deepEqual(replies, [...Array(4).fill('joined'), ...Array(4).fill('refused')])
+  const given = run(session, command(`{"unsubscribe":{"channel":"${names[0]}"},"id":3}`), world())
+  const again = command(`{"subscribe":{"channel":"${names[7]}"},"id":4}`)
+  assert.match(run(given.session, again, world()).reply ?? '', /"recoverable":true/)
+  const other = command(`{"subscribe":{"channel":"dex-candle:eth_0x00${address}_1m"},"id":5}`)
+  assert.match(run(session, other, world()).reply ?? '', /"subscribe"/)
 })

@@ -170,6 +170,9 @@ test('concurrent upgrades meet the limit of their address when they open', async
   assert.deepEqual(other.done, [])
 })
 
+const countOf = (codes: readonly unknown[], wanted: number): number =>
+  codes.filter((code) => code === wanted).length
+
 /** Opens a connection of an organization, and subscribes on it with each filter; returns the codes of the errors, 0 = none. */
 const subscribeWith = async (
   connections: ConnectionRegistry,
@@ -251,4 +254,24 @@ test('an organization has 500 different filters of a family, and counts them unt
   for (const one of subscriptions) limits.remove('one', one)
   assert.equal(limits.hasRoomFor('one', first, 'v == 1'), true)
   assert.equal(limits.organizations, 0)
+})
+
+test('an organization has 100 lists that are read for it; families of one ranking share theirs', async () => {
+  const connections = openConnections(byToken, 50)
+  const wallet = (at: number): string => `dex-wallet-pnl-list:eth_0x${String(at).padStart(40, '0')}`
+  const open = (token: string, names: readonly string[]) =>
+    subscribeWith(connections, {
+      token,
+      channel: (at) => names[at] ?? '',
+      filters: names.map(() => ''),
+    })
+  const wallets = Array.from({ length: 99 }, (_, at) => wallet(at))
+  const first = await open('one', wallets)
+  assert.equal(countOf(first.codes, 0), 99)
+  const rankings = ['dex-ranking-list:eth_new', 'dex-ranking-token-stats-list:eth_new']
+  const more = [...rankings, wallet(99), wallet(3), 'dex-ranking-list:eth_trending', nameOf(0)]
+  assert.deepEqual((await open('one', more)).codes, [0, 0, 106, 0, 106, 0])
+  assert.deepEqual((await open('two', more)).codes, [0, 0, 0, 0, 0, 0])
+  connections.closed(first.socket)
+  assert.deepEqual((await open('one', [wallet(99)])).codes, [0])
 })

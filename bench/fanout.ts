@@ -122,7 +122,7 @@ const liveHub = (codec: Codec, publish: (name: string, frame: Frame) => void): H
 
 const joinTo = (hub: Hub, socket: Socket): void =>
   hub.join(
-    { socket, congested: false, deliver: () => undefined, bill: () => undefined },
+    { socket, orgId: 'bench', congested: false, deliver: () => undefined, bill: () => undefined },
     channel(),
     { view: PLAIN_VIEW, after: 0 },
   )

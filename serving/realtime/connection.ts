@@ -77,6 +77,11 @@ export class Connection implements Subscriber {
     return this.session.principal
   }
 
+  /** Whose it is; "" until that is known. */
+  get orgId(): string {
+    return this.session.principal?.orgId ?? ''
+  }
+
   /** What its frames are written in. */
   get codec(): FrameCodec {
     return FRAME_CODECS[this.session.encoding]

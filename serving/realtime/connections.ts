@@ -14,6 +14,7 @@ import type { Frame } from './frame-codec.ts'
 import { nextHeartbeatAction, withPingSent } from './heartbeat.ts'
 import type { Hub } from './hub.ts'
 import { COMMAND_RATE, CONTROL_FRAME_RATE, takeToken } from './inbound-rates.ts'
+import { createMeteredFilters, type MeteredFilters } from './metered-filters.ts'
 import {
   CLOSE_FRAMES,
   type CloseFrame,
@@ -24,6 +25,7 @@ import {
 import { createFilterCompiler } from './publication-filter.ts'
 import { canBatchReplies, createSession, type Effect, type SessionEnv } from './session.ts'
 import type { Socket } from './socket.ts'
+import { SubscriptionLimits } from './subscription-limits.ts'
 import { type ConnectionContext, checkQuota } from './upgrade.ts'
 
 /** What connections need. */
@@ -67,10 +69,12 @@ interface Prepared extends Pick<SessionEnv, 'freshness'> {
 export class ConnectionRegistry {
   readonly #options: ConnectionRegistryOptions
   readonly #bySocket = new Map<Socket, Connection>()
-  readonly #filters = createFilterCompiler()
+  readonly #filters: MeteredFilters
+  readonly #limits = new SubscriptionLimits()
 
   constructor(options: ConnectionRegistryOptions) {
     this.#options = options
+    this.#filters = createMeteredFilters(createFilterCompiler(), options.nowMs)
   }
 
   get size(): number {
@@ -142,6 +146,7 @@ export class ConnectionRegistry {
     metrics.socketConnections.set(this.size)
     metrics.socketSubscriptions.dec(connection.session.channels.size)
     for (const channel of connection.session.channels.values()) {
+      this.#limits.remove(connection.orgId, channel)
       boundary.run('close', () => hub.leave(connection, channel))
     }
     boundary.run('close', () => this.#charge(connection))
@@ -203,6 +208,7 @@ export class ConnectionRegistry {
       const channels = new Map(connection.session.channels)
       for (const channel of ended) {
         channels.delete(channel.literal)
+        this.#limits.remove(connection.orgId, channel)
         this.#apply(connection, { type: 'leave', channel })
         const { insufficientState } = UNSUBSCRIBE_REASONS
         connection.send(connection.codec.formatUnsubscribe(channel.literal, insufficientState))
@@ -280,7 +286,10 @@ export class ConnectionRegistry {
       const outcome = runCommand(connection.session, command, env)
       this.#replaceSession(connection, outcome.session)
       if (outcome.reply !== undefined) replies.push(outcome.reply)
-      effects.push(...(outcome.effects ?? []))
+      for (const effect of outcome.effects ?? []) {
+        this.#count(connection, effect)
+        effects.push(effect)
+      }
       close = outcome.close
       if (close !== undefined) break
     }
@@ -288,6 +297,12 @@ export class ConnectionRegistry {
     for (const effect of effects) this.#apply(connection, effect)
     if (connection.hasUnbilledReads) this.#charge(connection)
     if (close !== undefined) connection.close(close)
+  }
+
+  /** Counted before it is executed: the next command of the message is decided by it. */
+  #count({ orgId }: Connection, effect: Effect): void {
+    if (effect.type === 'join') this.#limits.add(orgId, effect.channel)
+    else if (effect.type === 'leave') this.#limits.remove(orgId, effect.channel)
   }
 
   #replaceSession(connection: Connection, session: Connection['session']): void {
@@ -324,7 +339,9 @@ export class ConnectionRegistry {
         unchecked ?? checkQuota(guard.authenticate(credentials), meter),
       positionOf: (channel) => hub.positionOf(channel),
       recover: (channel, since, view) => hub.recover(channel, since, view),
-      filterOf: (row, text) => this.#filters.compile(row, text),
+      hasRoomForSubscription: (...asked) => this.#limits.hasRoomFor(...asked),
+      filterOf: (orgId, row, text) =>
+        this.#limits.filterOf(orgId, row, text) ?? this.#filters(orgId, row, text),
       longNames: this.#options.longNames,
       deltas: this.#options.deltas,
       historyOf: (channel, query) => hub.historyOf(channel, query),

@@ -10,6 +10,8 @@ import { type SubscriptionView, takesKind } from './subscription-view.ts'
 /** A connection as the fan-out sees it. */
 export interface Subscriber {
   readonly socket: Socket
+  /** The organization whose it is. */
+  readonly orgId: string
   /** True: its queue is long, so it leaves the shared topics and is served directly. */
   readonly congested: boolean
   /** Sends, conflates or closes, by the rules for slow consumers. */

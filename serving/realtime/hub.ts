@@ -29,6 +29,7 @@ import {
 } from './publication-history.ts'
 import { createRenderer } from './render-publication.ts'
 import type { HistoryPage, HistoryQuery, Position, Recovery } from './session.ts'
+import { type SubscribedList, SubscribedLists } from './subscribed-lists.ts'
 import { PLAIN_VIEW, type SubscriptionView, takesKind } from './subscription-view.ts'
 import { NAME_SUFFIXES, TOKEN_CACHE, TokenNames } from './token-names.ts'
 import { STREAM_BY_SUFFIX } from './topic-streams.ts'
@@ -94,7 +95,7 @@ export class Hub {
   readonly #prices = new LRUCache<string, string>(TOKEN_CACHE)
   /** Subscriptions by the suffix of the topic that they are fed from. */
   readonly #subscriptionsBySuffix = new Map<string, number>()
-  readonly #lists = new Map<string, { readonly channel: Channel; readonly joins: number }>()
+  readonly #lists = new SubscribedLists()
   /** Publications sent since the last flush, by family: counting each where it is sent takes as long as writing it. */
   readonly #uncounted = new Map<string, number>()
   /** Subscriptions to candles by `chain/address`. */
@@ -202,23 +203,21 @@ export class Hub {
   join(subscriber: Subscriber, channel: Channel, options: JoinOptions): void {
     this.#fanout.join(subscriber, channel, options)
     this.#count(channel, 1)
-    if (channel.row.query === null) return
-    const joins = (this.#lists.get(channel.subject)?.joins ?? 0) + 1
-    this.#lists.set(channel.subject, { channel, joins })
+    if (channel.row.query !== null) this.#lists.join(channel, subscriber.orgId)
   }
 
   leave(subscriber: Subscriber, channel: Channel): void {
     this.#fanout.leave(subscriber, channel)
     this.#count(channel, -1)
+    if (channel.row.query !== null) this.#lists.leave(channel, subscriber.orgId)
     if (this.#fanout.hasSubscribers(channel.subject)) return
-    this.#lists.delete(channel.subject)
     this.#coalescer.remove(channel.subject)
     this.#batches.remove(channel.subject)
   }
 
-  /** Channels whose lists a query gives, as far as they have subscribers, and how often each was joined. */
-  listChannels(): readonly { readonly channel: Channel; readonly joins: number }[] {
-    return [...this.#lists.values()]
+  /** Channels whose lists a query gives, as far as they have subscribers. */
+  listChannels(): readonly SubscribedList[] {
+    return this.#lists.all()
   }
 
   /** Sends the elements of such a channel. */

@@ -4,8 +4,10 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { emptyWork, type LimitedReads } from '../queries/limited-reads.ts'
 import type { Hub } from './hub.ts'
+import { ListTurns } from './list-turns.ts'
 import type { Payload } from './payload.ts'
 import { type ListSource, listSourceOf, type ReadRows } from './polled-lists.ts'
+import type { SubscribedList } from './subscribed-lists.ts'
 
 /** What the lists are read with. */
 export interface ListPollerOptions {
@@ -20,7 +22,7 @@ export interface ListPollerOptions {
 
 /** Time between two readings of a list. */
 const LIST_INTERVAL_MS = 5_000
-/** Lists of one round, in turn: beyond that a list is read less often. */
+/** Lists of one round: beyond that a list is read less often, see `ListTurns`. */
 export const MAX_LISTS_PER_ROUND = 100
 /** Whose statements these are among those of the organizations. */
 const READER_ORG = 'streams'
@@ -59,12 +61,12 @@ export const createListRound = (
   signal: AbortSignal,
 ): (() => Promise<void>) => {
   let sent = new Map<string, SentList>()
-  let nextIndex = 0
+  const turns = new ListTurns()
   const rows: ReadRows = async (query) => {
     const caller = { orgId: READER_ORG, plan: 'selfhost', signal, work: emptyWork() } as const
     return (await reads.query<never>(query, caller)).rows
   }
-  const publish = (list: ReturnType<Hub['listChannels']>[number], payloads: readonly Payload[]) => {
+  const publish = (list: SubscribedList, payloads: readonly Payload[]) => {
     const { channel, joins } = list
     const text = JSON.stringify(payloads)
     const before = sent.get(channel.subject)
@@ -73,10 +75,7 @@ export const createListRound = (
     if (payloads.length === 0 && (before === undefined || before.text === text)) return
     hub.publishList(channel, payloads)
   }
-  const read = async (
-    source: ListSource,
-    lists: ReturnType<Hub['listChannels']>,
-  ): Promise<void> => {
+  const read = async (source: ListSource, lists: readonly SubscribedList[]): Promise<void> => {
     try {
       const payloadsOf = await source.read(rows, nowMs())
       for (const list of lists) {
@@ -92,22 +91,32 @@ export const createListRound = (
     const lists = hub.listChannels()
     const subjects = new Set(lists.map(({ channel }) => channel.subject))
     sent = new Map([...sent].filter(([subject]) => subjects.has(subject)))
-    const sources = lists.map(({ channel }) => listSourceOf(channel))
-    const names = [...new Set(sources.map(({ name }) => name))]
-    if (names.length === 0) return
-    nextIndex %= names.length
-    const due = [...names.slice(nextIndex), ...names.slice(0, nextIndex)].slice(
-      0,
-      MAX_LISTS_PER_ROUND,
-    )
-    nextIndex += due.length
-    for (const name of due) {
-      const source = sources.find((one) => one.name === name)
-      if (signal.aborted || source === undefined) return
-      await read(
-        source,
-        lists.filter((_, index) => sources[index]?.name === name),
-      )
+    const waiting = groupBySource(lists)
+    for (const name of turns.next([...waiting.values()], MAX_LISTS_PER_ROUND)) {
+      const group = waiting.get(name)
+      if (signal.aborted || group === undefined) return
+      await read(group.source, group.lists)
     }
   }
+}
+
+/** Channels that are made of one source. */
+interface SourceGroup {
+  readonly name: string
+  readonly source: ListSource
+  readonly lists: SubscribedList[]
+  readonly orgIds: Set<string>
+}
+
+const groupBySource = (lists: readonly SubscribedList[]): ReadonlyMap<string, SourceGroup> => {
+  const groups = new Map<string, SourceGroup>()
+  for (const list of lists) {
+    const source = listSourceOf(list.channel)
+    const { name } = source
+    const group = groups.get(name) ?? { name, source, lists: [], orgIds: new Set<string>() }
+    groups.set(name, group)
+    group.lists.push(list)
+    for (const orgId of list.orgIds) group.orgIds.add(orgId)
+  }
+  return groups
 }

@@ -18,10 +18,12 @@ export interface PublicationFilter {
   matches(view: FilterView): boolean
 }
 
-/** Compiled filters of every family. */
+/** Filters of every family, the last used ones kept compiled. */
 export interface FilterCompiler {
   /** The filter of a text; undefined where it is none. */
   compile(row: ChannelRow, text: string): PublicationFilter | undefined
+  /** The filter of a text that is kept compiled; undefined where it has to be compiled to know. */
+  compiled(row: ChannelRow, text: string): PublicationFilter | undefined
 }
 
 const MAX_FILTER_BYTES = 4_096
@@ -31,8 +33,10 @@ const LIMITS = {
   /** Some ten microseconds, a few hundred with regular expressions or time zones: one channel may have thousands of filters. */
   steps: 1_000,
 }
-/** Filters that are kept compiled: more than connections can subscribe to in a short time. */
-const MAX_FILTERS = 10_000
+/** Memory of the filters that are kept compiled, of all families and organizations together: some 900 of the largest. */
+const MAX_COMPILED_BYTES = 64 * 1_024 * 1_024
+/** Memory of compiled filters as measured, in bytes: of any, of each character of the text, and at most, because nodes are limited. */
+const COMPILED_BYTES = { any: 3_072, perCharacter: 260, most: 80 * 1_024 }
 
 const FORBIDDEN_FUNCTIONS: ReadonlyMap<string, string> = new Map([
   ['join', 'may not join lists'],
@@ -40,11 +44,28 @@ const FORBIDDEN_FUNCTIONS: ReadonlyMap<string, string> = new Map([
   ['matches', 'may match in linear time only'],
 ])
 
-/** Compiles each text once for all families whose payloads have the same keys. */
-export const createFilterCompiler = (): FilterCompiler => {
+/** Memory of a compiled filter in bytes, rather too much than too little; its text is in the key and in the nodes too. */
+const estimateCompiledBytes = ({ text }: PublicationFilter): number => {
+  const { any, perCharacter, most } = COMPILED_BYTES
+  return Math.min(any + text.length * perCharacter, most) + 2 * Buffer.byteLength(text)
+}
+
+/** Families whose payloads have the same keys have the same filters. */
+interface KeysCompiler {
+  /** Tells its filters from those of other keys. */
+  readonly id: number
+  readonly compile: (text: string) => PublicationFilter | undefined
+}
+
+/** Compiles each text once for all families whose payloads have the same keys. `maxBytes`: memory of what is kept compiled. */
+export const createFilterCompiler = ({ maxBytes = MAX_COMPILED_BYTES } = {}): FilterCompiler => {
   const patterns = createPatternCompiler()
-  const compilers = new Map<PayloadKeys, (text: string) => PublicationFilter | undefined>()
-  const compilerFor = (keys: PayloadKeys): ((text: string) => PublicationFilter | undefined) => {
+  const compilers = new Map<PayloadKeys, KeysCompiler>()
+  const kept = new LRUCache<string, PublicationFilter>({
+    maxSize: maxBytes,
+    sizeCalculation: estimateCompiledBytes,
+  })
+  const makeCompiler = (keys: PayloadKeys): KeysCompiler => {
     const compile = createExpressionCompiler({
       variables: [PAYLOAD_VARIABLE],
       limits: LIMITS,
@@ -54,18 +75,24 @@ export const createFilterCompiler = (): FilterCompiler => {
       adapt: callLinearMatches,
       programSize: (pattern, position) => patterns(pattern, position).programSize(),
     })
-    const known = new LRUCache<string, PublicationFilter>({ max: MAX_FILTERS })
-    return (text) => {
-      const filter = known.get(text) ?? compileFilter(compile, text)
-      if (filter !== undefined) known.set(text, filter)
-      return filter
-    }
+    return { id: compilers.size, compile: (text) => compileFilter(compile, text) }
   }
+  const compilerOf = ({ keys }: ChannelRow): KeysCompiler => {
+    const compiler = compilers.get(keys) ?? makeCompiler(keys)
+    compilers.set(keys, compiler)
+    return compiler
+  }
+  const compiled: FilterCompiler['compiled'] = (row, text) =>
+    kept.get(`${compilerOf(row).id} ${text}`)
   return {
-    compile: ({ keys }, text) => {
-      const compile = compilers.get(keys) ?? compilerFor(keys)
-      compilers.set(keys, compile)
-      return compile(text)
+    compiled,
+    compile: (row, text) => {
+      const known = compiled(row, text)
+      if (known !== undefined) return known
+      const { id, compile } = compilerOf(row)
+      const filter = compile(text)
+      if (filter !== undefined) kept.set(`${id} ${text}`, filter)
+      return filter
     },
   }
 }

@@ -1,9 +1,9 @@
 import type { Fault } from '../../core/errors.ts'
-import type { ChannelRow } from '../../schemas/channels.ts'
 import type { ChainFreshness, Credentials, Principal } from '../interfaces.ts'
 import type { Channel } from './channel-name.ts'
 import type { Encoding } from './frame-codec.ts'
 import { COMMAND_RATE, fullBudget, type InboundBudget } from './inbound-rates.ts'
+import type { MeteredFilters } from './metered-filters.ts'
 import {
   type CloseFrame,
   type Command,
@@ -15,6 +15,12 @@ import {
 } from './protocol.ts'
 import type { PublicationFilter } from './publication-filter.ts'
 import type { SubscriptionView } from './subscription-view.ts'
+
+/** A channel as a connection has subscribed to it. */
+export interface Subscription extends Channel {
+  /** Null without one. */
+  readonly filter: PublicationFilter | null
+}
 
 /** Immutable state of one connection. */
 export interface Session {
@@ -28,7 +34,7 @@ export interface Session {
   readonly principal: Principal | null
   /** `connect.name`: js, go and python split frames by newline. */
   readonly name: string
-  readonly channels: ReadonlyMap<string, Channel>
+  readonly channels: ReadonlyMap<string, Subscription>
   readonly bucket: InboundBudget
   /** Payload bytes that may still be read, or filtered, for it from what is kept, as of `atMs`. */
   readonly reads: { readonly bytes: number; readonly atMs: number }
@@ -86,8 +92,10 @@ export interface SessionEnv {
   /** Current top of a recoverable channel; null = the channel is plain. */
   positionOf(channel: Channel): Position | null
   recover(channel: Channel, since: Position, view: SubscriptionView): Recovery
-  /** The filter of a text; undefined where it is none. */
-  filterOf(row: ChannelRow, text: string): PublicationFilter | undefined
+  /** See `SubscriptionLimits`. */
+  hasRoomForSubscription(orgId: string, channel: Channel, filterText: string): boolean
+  /** See `MeteredFilters`. */
+  readonly filterOf: MeteredFilters
   /** True: clients without a name get both key sets where families have them. */
   readonly longNames: boolean
   /** True: subscriptions that ask for Fossil deltas get them. */
@@ -99,12 +107,12 @@ export interface SessionEnv {
 /** Side effects, executed in order after the replies of the message are written. */
 export type Effect =
   | { readonly type: 'admit'; readonly principal: Principal }
-  | { readonly type: 'leave'; readonly channel: Channel }
+  | { readonly type: 'leave'; readonly channel: Subscription }
   /** Payload bytes of a history reply. */
   | { readonly type: 'bill'; readonly bytes: number }
   | {
       readonly type: 'join'
-      readonly channel: Channel
+      readonly channel: Subscription
       readonly view: SubscriptionView
       /** Publications up to here are not sent: the client has them. */
       readonly after: number

@@ -21,6 +21,8 @@ import { createSubscriptionView, type SubscriptionView } from './subscription-vi
 
 /** Subscriptions of one connection. */
 const MAX_CHANNELS = 100
+/** Names of one stream on a connection: addresses and chains have several spellings, and families several names. */
+const MAX_NAMES = 4
 
 /** Joins a channel, with what was missed where the client comes back to a recoverable one. */
 export const subscribe: CommandHandler = (session, call, env) => {
@@ -34,34 +36,48 @@ export const subscribe: CommandHandler = (session, call, env) => {
     return replyWithError(session, call, PROTOCOL_ERRORS.alreadySubscribed)
   const channel = parseChannel(literal, env.chains)
   if ('code' in channel) return replyWithError(session, call, channel)
-  const view = requestedView(session, channel, body, env)
-  if (view === undefined) return replyWithError(session, call, PROTOCOL_ERRORS.badRequest)
+  // Before anything is made for it that takes time.
   if (session.channels.size >= MAX_CHANNELS)
     return replyWithError(session, call, PROTOCOL_ERRORS.limitExceeded)
+  if (countNames(session, channel) >= MAX_NAMES)
+    return replyWithError(session, call, PROTOCOL_ERRORS.alreadySubscribed)
+  const view = requestedView(session, channel, body, env)
+  if ('code' in view) return replyWithError(session, call, view)
   const prepared = prepareSubscribe(session, { id, body, channel, view, env })
   const { readBytes } = prepared
   const next = readBytes > 0 ? withBytesRead(session, readBytes, env.nowMs) : session
   if ('error' in prepared) return replyWithError(next, call, prepared.error)
+  const subscription = { ...channel, filter: view.filter }
   return {
-    session: { ...next, channels: new Map([...session.channels, [literal, channel]]) },
+    session: { ...next, channels: new Map([...session.channels, [literal, subscription]]) },
     reply: prepared.reply,
-    effects: [{ type: 'join', channel, view, ...prepared.cursor }],
+    effects: [{ type: 'join', channel: subscription, view, ...prepared.cursor }],
   }
 }
 
-/** What the subscription wants beyond the name of its channel; undefined where that is malformed, or not to be had there. */
+const countNames = ({ channels }: Session, { subject }: Channel): number =>
+  [...channels.values()].filter((one) => one.subject === subject).length
+
+/**
+ * What the subscription wants beyond the name of its channel; an error where that is malformed, not to be had there, or is more than
+ * its organization may have.
+ */
 const requestedView = (
   session: Session,
-  { row }: Channel,
+  channel: Channel,
   body: Body,
   env: SessionEnv,
-): SubscriptionView | undefined => {
+): SubscriptionView | ProtocolError => {
+  const { row } = channel
   const data = isObject(body.data) ? body.data : {}
-  const text = requestedFilter(body)
-  const filter = text === '' ? null : text && env.filterOf(row, text)
   const pending = data.commitment === 'processed'
-  if (filter === undefined || filter === '') return undefined
-  if (pending && !row.pending) return undefined
+  if (pending && !row.pending) return PROTOCOL_ERRORS.badRequest
+  const text = requestedFilter(body)
+  if (text === undefined) return PROTOCOL_ERRORS.badRequest
+  const orgId = session.principal?.orgId ?? ''
+  if (!env.hasRoomForSubscription(orgId, channel, text)) return PROTOCOL_ERRORS.limitExceeded
+  const filter = text === '' ? null : env.filterOf(orgId, row, text)
+  if (filter !== null && 'code' in filter) return filter
   return createSubscriptionView({
     retractions: data.retractions === true || pending,
     pending,

@@ -128,12 +128,17 @@ const makeHub = () => {
     return channel
   }
   const filters = createFilterCompiler()
-  const listen = (name: string, filter?: string): Listener & { readonly leave: () => void } => {
+  const listen = (
+    name: string,
+    filter?: string,
+    orgId = 'org',
+  ): Listener & { readonly leave: () => void } => {
     const channel = channelOf(name)
     const heard: unknown[] = []
     let bytes = 0
     const subscriber: Subscriber = {
       congested: true,
+      orgId,
       deliver: ({ frames, payloadBytes }: Push) => {
         heard.push(...frames.map((frame) => JSON.parse(String(frame)).push.pub.data))
         bytes += payloadBytes
@@ -353,6 +358,34 @@ test('a list that cannot be read is counted and leaves the others alone', async 
   }
   await roundOf(hub, failing)()
   assert.deepEqual([broken.heard.length, list.heard.length], [0, 1])
+})
+
+test('many lists of one organization leave the list of another its turn in each round', async () => {
+  const { hub, listen } = makeHub()
+  const shared = addressFromNumber(5_003)
+  for (let at = 0; at < 1_000; at += 1)
+    listen(`dex-wallet-pnl-list:eth_${addressFromNumber(5_000 + at)}`, undefined, 'many')
+  listen('dex-ranking-list:eth_new', undefined, 'one')
+  listen(`dex-wallet-pnl-list:eth_${shared}`, undefined, 'one')
+  const asked: string[] = []
+  const counting: Pick<LimitedReads, 'query'> = {
+    query: async (query) => {
+      asked.push(String(query.params?.wallet ?? 'ranking'))
+      return { rows: [], rowsRead: 0, elapsedMs: 0 }
+    },
+  }
+  const round = roundOf(hub, counting)
+  const wallets = new Set<string>()
+  for (let number = 1; number <= 12; number += 1) {
+    asked.length = 0
+    await round()
+    assert.equal(asked.length, MAX_LISTS_PER_ROUND)
+    assert.equal(new Set(asked).size, MAX_LISTS_PER_ROUND)
+    assert.ok(asked.includes('ranking'), `round ${number}`)
+    assert.ok(asked.includes(shared), `round ${number}`)
+    for (const one of asked) wallets.add(one)
+  }
+  assert.equal(wallets.size, 1_001, 'all of them had a turn')
 })
 
 test('each round reads a bounded part of many lists, and every list gets its turn', async () => {

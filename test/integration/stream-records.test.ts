@@ -126,6 +126,7 @@ const listen = (hub: Hub, name: string): readonly Record<string, unknown>[] => {
   const heard: Record<string, unknown>[] = []
   const subscriber: Subscriber = {
     congested: true,
+    orgId: 'org',
     deliver: ({ frames }: Push) => {
       heard.push(...frames.map((frame) => JSON.parse(String(frame)).push.pub.data))
     },

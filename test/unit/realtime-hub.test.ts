@@ -49,6 +49,7 @@ const openHub = (partitions = 1) => {
   const buckets: number[] = []
   const subscriber: Subscriber = {
     congested: true,
+    orgId: 'org',
     deliver: ({ frames, bucketMs }: Push) => {
       buckets.push(bucketMs)
       pushed.push(...frames.map((frame) => JSON.parse(String(frame)).push.pub.offset))

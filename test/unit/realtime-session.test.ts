@@ -9,6 +9,7 @@ import {
   withPingSent,
 } from '../../serving/realtime/heartbeat.ts'
 import { JSON_FRAMES } from '../../serving/realtime/json-frames.ts'
+import { createMeteredFilters } from '../../serving/realtime/metered-filters.ts'
 import type { Command } from '../../serving/realtime/protocol.ts'
 import { createFilterCompiler } from '../../serving/realtime/publication-filter.ts'
 import { createSession, type Session, type SessionEnv } from '../../serving/realtime/session.ts'
@@ -24,7 +25,7 @@ const PRINCIPAL: Principal = {
   scopes: [],
   expiresAtMs: null,
 }
-const filters = createFilterCompiler()
+const filterOf = createMeteredFilters(createFilterCompiler(), () => 0)
 const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
   nowMs: 1_000_000,
   chains: new Set(['eth']),
@@ -39,7 +40,8 @@ const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
     filterSteps: 0,
   }),
   historyOf: () => ({ publications: [{ data: '{}', offset: 4_097, kind: 'value' }], bytes: 2 }),
-  filterOf: (row, text) => filters.compile(row, text),
+  hasRoomForSubscription: () => true,
+  filterOf,
   longNames: true,
   deltas: true,
   ...more,
@@ -429,4 +431,56 @@ test('a recovery whose filter lets nothing through takes of the byte budget what
 test('a client name that is too long is stored empty', () => {
   const connect = command(`{"connect":{"token":"T","name":"${'x'.repeat(90_000)}"},"id":1}`)
   assert.equal(run(fresh(), connect, world()).session.name, '')
+})
+
+test('a filter is not compiled for a subscription that does not fit', () => {
+  const names = Array.from(
+    { length: 100 },
+    (_, at) => `dex-trade:eth_0x${String(at).padStart(40, '0')}`,
+  )
+  let session = connected()
+  for (const name of names)
+    session = run(
+      session,
+      command(`{"subscribe":{"channel":"${name}"},"id":2}`),
+      world({ nowMs: 2_000_000 + session.channels.size * 1_000 }),
+    ).session
+  assert.equal(session.channels.size, 100)
+  let compiled = 0
+  const env = world({
+    nowMs: 3_000_000,
+    filterOf: (...asked) => {
+      compiled += 1
+      return filterOf(...asked)
+    },
+  })
+  const one = command(`{"subscribe":{"channel":"${CANDLES}","filter":"v > 1"},"id":3}`)
+  assert.match(run(session, one, env).reply ?? '', /"code":106/)
+  assert.equal(compiled, 0)
+  assert.match(run(connected(), one, env).reply ?? '', /"subscribe"/)
+  assert.equal(compiled, 1)
+})
+
+test('one stream has four names at most on a connection, and others have theirs', () => {
+  const address = '00000000000000000000000000000000abcdef'
+  const spelled = (at: number): string =>
+    [...address]
+      .map((letter, index) =>
+        /[a-f]/.test(letter) && (at >> (index % 6)) & 1 ? letter.toUpperCase() : letter,
+      )
+      .join('')
+  const names = Array.from({ length: 8 }, (_, at) => `dex-trade:eth_0x00${spelled(at)}`)
+  assert.equal(new Set(names).size, 8)
+  let session = connected()
+  const replies = names.map((name) => {
+    const answer = run(session, command(`{"subscribe":{"channel":"${name}"},"id":2}`), world())
+    session = answer.session
+    return answer.reply?.includes('"code":105') ? 'refused' : 'joined'
+  })
+  assert.deepEqual(replies, [...Array(4).fill('joined'), ...Array(4).fill('refused')])
+  const given = run(session, command(`{"unsubscribe":{"channel":"${names[0]}"},"id":3}`), world())
+  const again = command(`{"subscribe":{"channel":"${names[7]}"},"id":4}`)
+  assert.match(run(given.session, again, world()).reply ?? '', /"recoverable":true/)
+  const other = command(`{"subscribe":{"channel":"dex-candle:eth_0x00${address}_1m"},"id":5}`)
+  assert.match(run(session, other, world()).reply ?? '', /"subscribe"/)
 })

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { CHANNELS, type ChannelPrefix, channelRow } from '../../schemas/channels.ts'
 import { LINEAR_MATCHES } from '../../serving/cel/expression-cost.ts'
+import { createMeteredFilters } from '../../serving/realtime/metered-filters.ts'
 import { filterViewOf, type Payload } from '../../serving/realtime/payload.ts'
+import { PROTOCOL_ERRORS } from '../../serving/realtime/protocol.ts'
 import {
   createFilterCompiler,
   type PublicationFilter,
@@ -267,6 +269,56 @@ test('equal filter texts of a channel family share one filter that is compiled o
   assert.equal(filters.compile(candle, 'meta.v > 77'), one)
   assert.equal(filters.compile(pool, 'meta.v > 77'), one, 'the families have the same keys')
   assert.notEqual(filters.compile(channelRow('dex-trade'), 'meta.ba > 77'), one)
+})
+
+test('compiled filters of all families share one bound of memory, and the last used ones stay', () => {
+  const small = createFilterCompiler({ maxBytes: 200 * 1_024 })
+  const [candle, trade] = [channelRow('dex-candle'), channelRow('dex-trade')]
+  const long = Array.from({ length: 30 }, (_, at) => `n == ${at}`).join(' || ')
+  const first = small.compile(candle, long)
+  assert.ok(first)
+  assert.equal(small.compiled(candle, long), first)
+  for (let at = 0; at < 10; at += 1)
+    assert.ok(small.compile(trade, Array.from({ length: 30 }, () => `sa == ${at}`).join(' || ')))
+  assert.equal(small.compiled(candle, long), undefined)
+  assert.notEqual(small.compile(candle, long), first)
+  for (let at = 0; at < 20; at += 1) {
+    assert.ok(small.compile(trade, `sa == ${at}`))
+    assert.ok(small.compiled(candle, long), 'short ones leave room')
+  }
+  assert.equal(small.compile(candle, 'meta.v >'), undefined)
+  assert.equal(small.compiled(candle, 'meta.v >'), undefined)
+})
+
+test('compiling filters takes of the time of the organization that asks, what is refused among it', () => {
+  let nowMs = 0
+  const slow = createFilterCompiler()
+  const metered = createMeteredFilters(
+    {
+      compiled: slow.compiled,
+      compile: (row, text) => {
+        nowMs += 1
+        return slow.compile(row, text)
+      },
+    },
+    () => nowMs,
+  )
+  const row = channelRow('dex-candle')
+  /** Filters that are compiled for the organization until it has to wait. */
+  const compileUntilRefused = (orgId: string, text: (at: number) => string): number => {
+    for (let at = 0; at < 1_000; at += 1)
+      if (metered(orgId, row, text(at)) === PROTOCOL_ERRORS.tooManyRequests) return at
+    return 1_000
+  }
+  const burst = compileUntilRefused('one', (at) => `n == ${at}`)
+  assert.ok(burst >= 250 && burst < 255, `${burst}`)
+  assert.ok('text' in metered('one', row, 'n == 7'), 'what is compiled already takes no time')
+  assert.ok('text' in metered('two', row, 'n == 2000'), 'another organization has its own')
+  nowMs += 1_000
+  const later = compileUntilRefused('one', (at) => `n == ${3_000 + at}`)
+  assert.ok(later >= 200 && later < 205, `${later}: a fifth of the time that went by`)
+  const invalid = compileUntilRefused('three', (at) => `zzz == ${at}`)
+  assert.ok(invalid >= 250 && invalid < 255, `${invalid}`)
 })
 
 test('every channel family accepts a filter by every short and long name of its fields', () => {

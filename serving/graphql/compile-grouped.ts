@@ -300,6 +300,6 @@ export const compileGrouped = (
   const columns = [...inner.columns].map(([sql, name]) => `${sql} AS ${name}`).join(', ')
   const groupBy = inner.keys.size > 0 ? ` GROUP BY ${[...inner.keys].join(', ')}` : ''
   const where = whereClause(grouping)
-  const source = `SELECT ${columns} FROM ${fromClause(grouping)} WHERE ${where}${groupBy}`
+  const source = `SELECT ${columns} FROM ${fromClause(grouping, where)} WHERE ${where}${groupBy}`
   return { shape, sql: `SELECT ${shape.columns.join(', ')} FROM (${source})${having}${tail}` }
 }

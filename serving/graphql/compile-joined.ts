@@ -13,9 +13,13 @@ import {
   createStatement,
   fromClause,
   limitByClause,
+  lookupsClause,
+  namesOfPageOnly,
   orderByClause,
   orderKeys,
+  PAGE,
   pageClause,
+  rowsClause,
   type StatementContext,
   whereClause,
 } from './sql-clauses.ts'
@@ -64,7 +68,11 @@ const joinedColumn = ({ statement, values, index }: JoinedRows, leaf: Leaf): Out
 }
 
 /** One LEFT JOIN of the statement. Only rows of transactions that the main rows name are read. */
-const joinClause = ({ cube, statement, values, index }: JoinedRows, main: NamedColumns): string => {
+const joinClause = (
+  { cube, statement, values, index }: JoinedRows,
+  main: NamedColumns,
+  hasPage: boolean,
+): string => {
   const keys = cube.joinKey ?? TRANSACTION_KEY
   const columns = keys.map((key, place) => ({ key, name: `j${index}_${place}`, of: main.add(key) }))
   const last = columns.at(-1)
@@ -72,7 +80,11 @@ const joinClause = ({ cube, statement, values, index }: JoinedRows, main: NamedC
   const row = [`tuple(${cube.order.join(', ')})`, ...values].join(', ')
   const rows = `arraySort(row -> row.1, groupArray(${MAX_JOINED_ROWS})(tuple(${row})))`
   const names = columns.map(({ key, name }) => `${key} AS ${name}`).join(', ')
-  const select = `SELECT ${names}, ${rows} AS r${index} FROM ${fromClause(statement)} WHERE ${last.key} IN (SELECT ${last.of} FROM main) GROUP BY ${columns.map(({ key }) => key).join(', ')}`
+  const wanted = hasPage ? `${last.key} FROM ${PAGE}` : `${last.of} FROM main`
+  const where = `${last.key} IN (SELECT ${wanted})`
+  const tokenRows = (): string => `${rowsClause(statement)} WHERE ${where}`
+  const from = rowsClause(statement) + lookupsClause(statement, tokenRows)
+  const select = `SELECT ${names}, ${rows} AS r${index} FROM ${from} WHERE ${where} GROUP BY ${columns.map(({ key }) => key).join(', ')}`
   const on = columns.map(({ name, of }) => `${name} = ${of}`).join(' AND ')
   return ` LEFT ANY JOIN (${select}) AS j${index} ON ${on}`
 }
@@ -106,19 +118,23 @@ export const compileJoined = (
   })
   const keys = orderKeys(statement)
   const by = (limitBy?.by ?? []).map(({ leaf }) => use(leaf))
-  const clauses = joins.map((join) => joinClause(join, main))
+  const hasPage = namesOfPageOnly(statement)
+  const clauses = joins.map((join) => joinClause(join, main, hasPage))
   const outerKeys = keys.map(({ sql, descending }) => ({ sql: main.add(sql), descending }))
   const unique = selection.cube.order.map((sql) => main.add(sql))
   const order = orderByClause(keys, selection.cube.order)
   const reach = binder.bind(String(limit.count + limit.offset), 'UInt64')
   const where = whereClause(statement)
-  const rows = `SELECT ${main.text()} FROM ${fromClause(statement)} WHERE ${where}${order}${limitByClause(statement, by)} LIMIT ${reach}`
+  const kept = `WHERE ${where}${order}${limitByClause(statement, by)} LIMIT ${reach}`
+  const rows = hasPage
+    ? `${PAGE} AS (SELECT * FROM ${rowsClause(statement)} ${kept}), main AS (SELECT ${main.text()} FROM ${PAGE}${lookupsClause(statement, () => PAGE)})`
+    : `main AS (SELECT ${main.text()} FROM ${fromClause(statement, where)} ${kept})`
   const lengths = joins.map(({ index }) => `length(r${index})`).join(', ')
   const copies = `ARRAY JOIN range(1, greatest(1, ${lengths}) + 1) AS n`
   const tail = `${orderByClause(outerKeys, unique)}, n ASC${pageClause(statement)}`
   const columns = selectList(shape)
   return {
     shape,
-    sql: `WITH main AS (${rows}) SELECT ${columns} FROM main${clauses.join('')} ${copies}${tail}`,
+    sql: `WITH ${rows} SELECT ${columns} FROM main${clauses.join('')} ${copies}${tail}`,
   }
 }

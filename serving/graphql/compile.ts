@@ -14,9 +14,13 @@ import {
   createStatement,
   fromClause,
   limitByClause,
+  lookupsClause,
+  namesOfPageOnly,
   orderByClause,
   orderKeys,
+  PAGE,
   pageClause,
+  rowsClause,
   type StatementContext,
   whereClause,
 } from './sql-clauses.ts'
@@ -53,7 +57,15 @@ const compileUngrouped = (statement: StatementContext, stored: StoredRecords): C
   const tail =
     orderByClause(keys, selection.cube.order) + limitByClause(statement, by) + pageClause(statement)
   const { shape, columns } = record
-  return { shape, sql: `SELECT ${columns} FROM ${fromClause(statement)} WHERE ${where}${tail}` }
+  if (!namesOfPageOnly(statement))
+    return {
+      shape,
+      sql: `SELECT ${columns} FROM ${fromClause(statement, where)} WHERE ${where}${tail}`,
+    }
+  const page = `SELECT * FROM ${rowsClause(statement)} WHERE ${where}${tail}`
+  const named = `${PAGE}${lookupsClause(statement, () => PAGE)}`
+  const order = orderByClause(keys, selection.cube.order)
+  return { shape, sql: `WITH ${PAGE} AS (${page}) SELECT ${columns} FROM ${named}${order}` }
 }
 
 const compileKind = ({ fields, values }: CubeSelection): typeof compileUngrouped => {

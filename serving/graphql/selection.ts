@@ -13,6 +13,24 @@ export type Condition =
       readonly value: unknown
     }
 
+/** Lookups whose columns a filter reads. */
+export const lookupsOfCondition = (condition: Condition): readonly string[] =>
+  condition.kind === 'compare'
+    ? condition.leaf.needs === undefined
+      ? []
+      : [condition.leaf.needs]
+    : condition.of.flatMap(lookupsOfCondition)
+
+/** A filter that reads none of these lookups and holds wherever the given one does. */
+export const withoutLookups = (
+  condition: Condition,
+  isLeftOut: (lookup: string) => boolean,
+): Condition => {
+  if (!lookupsOfCondition(condition).some(isLeftOut)) return condition
+  if (condition.kind !== 'all') return { kind: 'all', of: [] }
+  return { kind: 'all', of: condition.of.map((inner) => withoutLookups(inner, isLeftOut)) }
+}
+
 /** A comparison of a metric's value with a number (`selectWhere`). */
 export interface Having {
   readonly operator: Operator

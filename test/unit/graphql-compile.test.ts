@@ -25,7 +25,7 @@ test('tables that are upserts are read FINAL, roll-up states never', () => {
   assert.match(compiled('DEXTrades { Block { Time } }').sql, /FROM eth_dex_trades FINAL WHERE/)
   assert.match(
     compiled('DEXTradeByTokens { Trade { Currency { Symbol } } }').sql,
-    /eth_dex_trades_enriched FINAL LEFT ANY JOIN .*eth_tokens FINAL/,
+    /FROM eth_dex_trades_enriched FINAL WHERE .* LEFT ANY JOIN .*FROM eth_tokens FINAL/,
   )
   const { sql } = compiled('Pairs { TimeMinute }')
   assert.match(sql, /FROM eth_ohlc_1m WHERE bucket < /)

@@ -95,7 +95,19 @@ const STATEMENTS: readonly (readonly [selection: string, sql: string])[] = [
   ],
   [
     '(limitBy: {by: Symbol, count: 2}) { Item count }',
-    "SELECT c0, c1 FROM (SELECT item AS c0, count() AS c1, maxOrNull(at) AS c2, minOrNull(item_symbol) AS c3 FROM eth_sales FINAL LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL UNION ALL SELECT 'eth', '0x0000000000000000000000000000000000000000', 'ETH', 'Ether', 18) AS item ON item_key = item_address AND item_chain = chain WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {0:UInt64}, {2:UInt64} BY c3 LIMIT {25:UInt64} OFFSET {0:UInt64}",
+    "SELECT c0, c1 FROM (SELECT item AS c0, count() AS c1, maxOrNull(at) AS c2, minOrNull(item_symbol) AS c3 FROM eth_sales FINAL LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL WHERE token_address IN (SELECT item_address FROM eth_sales FINAL WHERE 1) UNION ALL SELECT 'eth', '0x0000000000000000000000000000000000000000', 'ETH', 'Ether', 18) AS item ON item_key = item_address AND item_chain = chain WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {0:UInt64}, {2:UInt64} BY c3 LIMIT {25:UInt64} OFFSET {0:UInt64}",
+  ],
+  [
+    '(where: {Count: {gt: 3}}, limitBy: {by: Item, count: 2}) { Item Symbol }',
+    "WITH page AS (SELECT * FROM eth_sales FINAL WHERE n > {3:Int64} ORDER BY at DESC, slot DESC, place DESC LIMIT {0:UInt64}, {2:UInt64} BY item LIMIT {25:UInt64} OFFSET {0:UInt64}) SELECT item, item_symbol FROM page LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL WHERE token_address IN (SELECT item_address FROM page) UNION ALL SELECT 'eth', '0x0000000000000000000000000000000000000000', 'ETH', 'Ether', 18) AS item ON item_key = item_address AND item_chain = chain ORDER BY at DESC, slot DESC, place DESC",
+  ],
+  [
+    '(where: {Count: {gt: 3}, Symbol: {is: "X"}, any: [{Paid: {is: true}}, {Symbol: {is: "Y"}}]}) { Item }',
+    "SELECT item FROM eth_sales FINAL LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL WHERE token_address IN (SELECT item_address FROM eth_sales FINAL WHERE n > {3:Int64}) UNION ALL SELECT 'eth', '0x0000000000000000000000000000000000000000', 'ETH', 'Ether', 18) AS item ON item_key = item_address AND item_chain = chain WHERE (item_symbol = {X:String} AND n > {3:Int64} AND (paid = {1:UInt8} OR item_symbol = {Y:String})) ORDER BY at DESC, slot DESC, place DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+  ],
+  [
+    '(where: {Count: {gt: 3}}, orderBy: {ascending: Symbol}) { Item }',
+    "SELECT item FROM eth_sales FINAL LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL WHERE token_address IN (SELECT item_address FROM eth_sales FINAL WHERE n > {3:Int64}) UNION ALL SELECT 'eth', '0x0000000000000000000000000000000000000000', 'ETH', 'Ether', 18) AS item ON item_key = item_address AND item_chain = chain WHERE n > {3:Int64} ORDER BY item_symbol ASC, slot ASC, place ASC LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
     '(limit: {count: 7, offset: 3}) { Item }',
@@ -147,7 +159,7 @@ const STATEMENTS: readonly (readonly [selection: string, sql: string])[] = [
   ],
   [
     '{ Symbol count }',
-    "SELECT c0, c1 FROM (SELECT item_symbol AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL UNION ALL SELECT 'eth', '0x0000000000000000000000000000000000000000', 'ETH', 'Ether', 18) AS item ON item_key = item_address AND item_chain = chain WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+    "SELECT c0, c1 FROM (SELECT item_symbol AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL WHERE token_address IN (SELECT item_address FROM eth_sales FINAL WHERE 1) UNION ALL SELECT 'eth', '0x0000000000000000000000000000000000000000', 'ETH', 'Ether', 18) AS item ON item_key = item_address AND item_chain = chain WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
     '{ Item again: Item count }',

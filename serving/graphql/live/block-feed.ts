@@ -1,4 +1,5 @@
 import { retry } from '../../../core/retry.ts'
+import { chainRow, maxReorgBlocks } from '../../../schemas/chains.ts'
 import type { StoreProgress } from '../../interfaces.ts'
 import type { BlockScope } from '../block-scope.ts'
 import type { BlockOperation, BlockReader } from './block-reader.ts'
@@ -52,19 +53,35 @@ const MAX_WAIT_MS = 4_000
 
 class NotStoredYet extends Error {}
 
-/** Folds operations into the blocks that stand and those that no longer do; of a reorg the newest block is removed first. A block that came and went in between is in neither. */
-export const toScope = (chain: string, operations: readonly BlockOperation[]): BlockScope => {
+/** An operation as the followers see it. */
+interface FeedOperation extends BlockOperation {
+  /** Whether its block stood before it is what it is behind it: the store has the last of a block's operations alone. */
+  readonly changesNothing: boolean
+  /** Behind it. */
+  readonly tip: BlockTip
+}
+
+/**
+ * Folds operations into the blocks that stand and those that no longer do; of a reorg the newest block is removed first. A block
+ * that came and went in between, or went and came back, is in neither.
+ */
+export const toScope = (
+  chain: string,
+  operations: readonly (BlockOperation & Partial<Pick<FeedOperation, 'changesNothing'>>)[],
+): BlockScope => {
   const added = new Map<string, BlockOperation>()
-  const removed: BlockOperation[] = []
+  const removed = new Map<string, BlockOperation>()
   for (const operation of operations) {
-    if (!operation.removed) added.set(operation.hash, operation)
-    else if (!added.delete(operation.hash)) removed.push(operation)
+    const { hash } = operation
+    if (operation.changesNothing) continue
+    const [from, to] = operation.removed ? [added, removed] : [removed, added]
+    if (!from.delete(hash)) to.set(hash, operation)
   }
   const ref = ({ slot, height, hash }: BlockOperation) => ({ slot, height, hash })
   return {
     chain,
     added: [...added.values()].map(ref),
-    removed: removed.map(ref),
+    removed: [...removed.values()].map(ref),
     fromMs: Math.min(...operations.map(({ timeMs }) => timeMs)),
     fromSeq: Math.min(...operations.map(({ seq }) => seq)),
   }
@@ -77,24 +94,65 @@ const tipBehind = (operation: BlockOperation): BlockTip => {
 
 /** What was read since the first follower began. */
 interface FeedState {
-  readonly buffered: BlockOperation[]
+  readonly buffered: FeedOperation[]
+  /** Blocks that stand behind the last operation that was read and may be removed yet, with their slots. */
+  readonly standing: Map<string, number>
   /** Last operation before the remembered ones, the last that was read, and the last whose rows are all stored. */
   droppedSeq: number
   readSeq: number
   stored: number
   newestSlot: number
-  /** Of the operation `stored`. */
+  /** Of the operation `stored`, and of the last that was read. */
   tip: BlockTip
+  readTip: BlockTip
 }
 
-const stateAt = ({ seq, tip }: FeedPosition, newestSlot: number): FeedState => ({
+const stateAt = (
+  { seq, tip }: FeedPosition,
+  newestSlot: number,
+  standing = new Map<string, number>(),
+): FeedState => ({
   buffered: [],
+  standing,
   droppedSeq: seq,
   readSeq: seq,
   stored: seq,
   newestSlot,
   tip,
+  readTip: tip,
 })
+
+const blockKey = ({ slot, hash }: Pick<BlockOperation, 'slot' | 'hash'>): string =>
+  `${slot} ${hash}`
+
+/** Most blocks of a chain that a reorg removes. */
+export const reorgDepth = (chain: string): number => {
+  const row = chainRow(chain)
+  if (row === undefined) throw new Error(`not a chain: ${chain}`)
+  return maxReorgBlocks(row)
+}
+
+/** Blocks that stood behind the operation `stored`, of those with these last operations. One that is later says that its block stood if it removes it. */
+const standingBehind = (blocks: readonly BlockOperation[], stored: number): Map<string, number> =>
+  new Map(
+    blocks
+      .filter(({ seq, removed }) => removed === seq > stored)
+      .map((block) => [blockKey(block), block.slot]),
+  )
+
+/** Takes an operation into the state. */
+const takeOperation = (state: FeedState, operation: BlockOperation): void => {
+  const { standing } = state
+  const key = blockKey(operation)
+  const changesNothing = standing.has(key) !== operation.removed
+  if (operation.removed) standing.delete(key)
+  else standing.set(key, operation.slot)
+  // The removal of a block that never stood leaves the newest one as it is.
+  if (!operation.removed || !changesNothing) state.readTip = tipBehind(operation)
+  state.buffered.push({ ...operation, changesNothing, tip: state.readTip })
+  state.readSeq = operation.seq
+  state.newestSlot = Math.max(state.newestSlot, operation.slot)
+}
 
 const stepAfter = (
   { buffered, stored, droppedSeq }: FeedState,
@@ -106,7 +164,7 @@ const stepAfter = (
     .filter(({ seq }) => seq > after && seq <= stored)
     .slice(0, MAX_BLOCKS_PER_STEP)
   const last = operations.at(-1)
-  return last && { seq: last.seq, tip: tipBehind(last), scope: toScope(chain, operations) }
+  return last && { seq: last.seq, tip: last.tip, scope: toScope(chain, operations) }
 }
 
 /** Who waits for a change. */
@@ -138,11 +196,9 @@ const readBlocks = async (
     afterSeq: state.readSeq,
     fromSlot: state.newestSlot,
   })
-  for (const operation of operations) {
-    state.buffered.push(operation)
-    state.readSeq = operation.seq
-    state.newestSlot = Math.max(state.newestSlot, operation.slot)
-  }
+  for (const operation of operations) takeOperation(state, operation)
+  const lowestSlot = state.newestSlot - reorgDepth(chain)
+  for (const [key, slot] of state.standing) if (slot < lowestSlot) state.standing.delete(key)
 }
 
 /** The last operation of which every row is stored. Throws where the feed is closed before it is known. */
@@ -174,7 +230,7 @@ const readNext = async (
   state.droppedSeq = dropped.at(-1)?.seq ?? state.droppedSeq
   state.stored = stored
   const last = buffered.findLast(({ seq }) => seq <= stored)
-  if (last) state.tip = tipBehind(last)
+  if (last) state.tip = last.tip
 }
 
 /** A feed that reads nothing until it has a follower. */
@@ -221,7 +277,13 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
     const stored = Math.min(seq, await readStoredSeq(options, closing.signal))
     const tip = await reader.tipAfter(chain, stored)
     // Reading goes on behind what is stored, which may be more than a reorg's length before the newest block.
-    state = stateAt({ seq: stored, tip }, stored < seq ? tip.slot : slot)
+    const newestSlot = stored < seq ? tip.slot : slot
+    const reach = reorgDepth(chain)
+    // Above the newest block that stood may be some that a later operation has removed.
+    const toSlot = Math.min(slot, newestSlot + reach)
+    const range = { fromSlot: Math.max(0, newestSlot - reach), toSlot }
+    const standing = standingBehind(await reader.inSlots(chain, range), stored)
+    state = stateAt({ seq: stored, tip }, newestSlot, standing)
     announced = Math.max(announced, seq)
   }
   return {

@@ -33,6 +33,11 @@ export interface BlockReader {
   last(chain: string): Promise<{ readonly seq: number; readonly slot: number }>
   /** The newest block that stood after an operation; `EMPTY_TIP` where none did. */
   tipAfter(chain: string, seq: number): Promise<BlockTip>
+  /** The last operation of each block of a range of slots, both ends included. */
+  inSlots(
+    chain: string,
+    range: { readonly fromSlot: number; readonly toSlot: number },
+  ): Promise<readonly BlockOperation[]>
 }
 
 /** Reads blocks that came long ago, each with its last operation, on behalf of who resumes. */
@@ -93,6 +98,10 @@ export const createBlockReader = (
       const { rows } = await reads.query<Pick<StoredBlockRow, 'slot' | 'hash'>>(query, caller())
       const [row] = rows
       return row === undefined ? EMPTY_TIP : blockTip({ slot: Number(row.slot), hash: row.hash })
+    },
+    inSlots: async (chain, range) => {
+      const query = blocksInSlotsQuery(rowOf(chain), range)
+      return (await reads.query<StoredBlockRow>(query, caller())).rows.map(toOperation)
     },
   }
 }

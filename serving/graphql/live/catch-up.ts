@@ -1,8 +1,13 @@
 import { Fault } from '../../../core/errors.ts'
-import { chainRow, maxReorgBlocks } from '../../../schemas/chains.ts'
 import type { QueryCaller } from '../../queries/limited-reads.ts'
 import type { BlockScope } from '../block-scope.ts'
-import { type BlockFeed, type FeedPosition, MAX_BLOCKS_PER_STEP, toScope } from './block-feed.ts'
+import {
+  type BlockFeed,
+  type FeedPosition,
+  MAX_BLOCKS_PER_STEP,
+  reorgDepth,
+  toScope,
+} from './block-feed.ts'
 import type { BlockHistory, BlockOperation } from './block-reader.ts'
 import { type BlockTip, blockTip, isEmptyTip, isTip } from './resume-cursor.ts'
 
@@ -39,12 +44,6 @@ interface Fork {
   readonly tip: BlockTip
   /** The last operation on it: what came after the position came behind it. */
   readonly seq: number
-}
-
-const reorgDepth = (chain: string): number => {
-  const row = chainRow(chain)
-  if (row === undefined) throw new Error(`not a chain: ${chain}`)
-  return maxReorgBlocks(row)
 }
 
 const unknownBlock = (): Fault =>

@@ -213,3 +213,29 @@ test('webhooks: an undecodable record is sent to the dead letters, and the recor
     )
   }
 })
+
+for (const [status, most] of [
+  [502, 2],
+  [504, 2],
+  [503, 4],
+] as const) {
+  test(`after a ${status} an endpoint gets ${most} of 4 messages at a time`, async () => {
+    const { stack, receiver } = await opened({
+      scheduleMs: [0, 60_000],
+      config: { webhookInFlight: 4 },
+    })
+    receiver.answer('/hook', (response, _request, nth) => {
+      if (nth === 1) response.writeHead(status).end()
+    })
+    await stack.endpoint({ url: `${receiver.base}/hook` })
+    await stack.startMatcher()
+    await stack.startSender()
+    await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('First')]))
+    await until(async () => (await stack.attempts()).length === 1)
+    await stack.publish(CREATED, record(8))
+    // The receiver answers none of them.
+    await until(() => receiver.at('/hook').length >= 1 + most)
+    await sleep(300)
+    assert.equal(receiver.at('/hook').length, 1 + most)
+  })
+}

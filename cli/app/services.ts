@@ -41,6 +41,7 @@ import type { Guard } from '../../serving/interfaces.ts'
 import { openJobStore } from '../../serving/jobs/job-store.ts'
 import { type PayPerCallDeps, startPayPerCall } from '../../serving/payments/start.ts'
 import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
+import { createLimitedReader } from '../../serving/queries/query-limiter.ts'
 import { createAdmission } from '../../serving/realtime/admission.ts'
 import { startRealtimeServer } from '../../serving/realtime/server.ts'
 import { createSevereLabelCheck } from '../../serving/risk/severe-labels.ts'
@@ -198,6 +199,7 @@ export const startServing = async (
   const freshness = createFreshnessReader(counted, chains, nowMs)
   const shared = {
     warehouse,
+    reader: createLimitedReader(warehouse, metrics),
     guard,
     meter,
     freshness,
@@ -210,7 +212,7 @@ export const startServing = async (
   }
   const engine = createGraphqlEngine(shared)
   const { families, endpoints } = await startWebhookService(
-    { ...deps, ...(demoOrgId !== undefined && { demoOrgId }) },
+    { ...deps, reader: shared.reader, ...(demoOrgId !== undefined && { demoOrgId }) },
     { bus, codec, warehouse },
     organizations.registry.org,
   )
@@ -228,9 +230,8 @@ export const startServing = async (
     plugins: [graphqlPlugin(shared, engine), oauthPlugin({ organizations, meter, metrics, log })],
   })
   lifecycle.add({ name: 'http', stop: () => server.close() })
-  const { host } = config
-  await listenAt({ setting: 'PORT', host, port: config.port }, () =>
-    server.listen({ host, port: config.port }),
+  await listenAt({ setting: 'PORT', host: config.host, port: config.port }, () =>
+    server.listen({ host: config.host, port: config.port }),
   )
   const port = portOf(server)
   ownPorts.add(port)

@@ -14,13 +14,18 @@ import { createSearchTurns } from '../../serving/http/search-turns.ts'
 import { tokenCreationRoutes } from '../../serving/http/token-creation.ts'
 import type { FreshnessReader } from '../../serving/interfaces.ts'
 import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
-import { requireQueryCaller, runSharedWork } from '../../serving/queries/query-limiter.ts'
+import {
+  type QueryReader,
+  requireQueryCaller,
+  runSharedWork,
+} from '../../serving/queries/query-limiter.ts'
 import type { Infra } from './infra.ts'
 import type { ServiceDeps } from './services.ts'
 
 type SwapServiceDeps = Pick<ServiceDeps, 'config' | 'chains' | 'metrics' | 'log' | 'lifecycle'> & {
   readonly freshness: FreshnessReader
   readonly nodeReads: CallerNodes
+  readonly reader: QueryReader
   readonly nowMs: () => number
 }
 
@@ -50,8 +55,8 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
       log,
     }),
     aggregators,
-    symbols: createSymbolReader(parts.warehouse, metrics),
-    hasPool: createPoolLookup(parts.warehouse, metrics),
+    symbols: createSymbolReader(deps.reader),
+    hasPool: createPoolLookup(deps.reader),
   }
   return [
     ...[quoteRoutes(swaps), swapRoutes(swaps), poolSwapRoutes(swaps)],

@@ -4,6 +4,7 @@ import { webhookStatsRoutes } from '../../serving/http/webhook-stats.ts'
 import { webhookTaskRoutes } from '../../serving/http/webhook-tasks.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
 import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
+import type { QueryReader } from '../../serving/queries/query-limiter.ts'
 import { createWebhookContext } from '../../serving/webhooks/context.ts'
 import type { FindOrg } from '../../serving/webhooks/delivery-eligibility.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
@@ -22,11 +23,11 @@ export const startWebhookService = async (
   deps: Pick<
     ServiceDeps,
     'config' | 'chains' | 'metrics' | 'log' | 'lifecycle' | 'checks' | 'ownPorts'
-  > & { readonly demoOrgId?: string },
+  > & { readonly reader: QueryReader; readonly demoOrgId?: string },
   parts: Infra,
   orgOf: FindOrg,
 ): Promise<WebhookService> => {
-  const { lifecycle, checks } = deps
+  const { lifecycle, checks, reader } = deps
   const nowMs = Date.now
   const webhookContext = await createWebhookContext({ ...deps, ...parts, nowMs })
   lifecycle.add({ name: 'webhook endpoints', stop: () => webhookContext.stop() })
@@ -43,12 +44,11 @@ export const startWebhookService = async (
   lifecycle.add({ name: 'webhooks', stop: () => webhooks.stop() })
   const families = [
     webhookRoutes(webhookContext.endpoints),
-    webhookAttemptRoutes({ ...webhookContext, ...parts, metrics: deps.metrics, nowMs }),
+    webhookAttemptRoutes({ ...webhookContext, ...parts, reader, nowMs }),
     webhookTaskRoutes({ ...webhookContext, ...parts, nowMs }),
     webhookStatsRoutes({
       ...webhookContext,
-      ...parts,
-      metrics: deps.metrics,
+      reader,
       activityOf: webhooks.activity,
       nowMs,
     }),

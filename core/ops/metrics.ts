@@ -19,10 +19,14 @@ type Histograms = {
 /** The process's metrics, one of each row above, and the registry that prints them. */
 export interface Metrics extends Counters, Gauges, Histograms {
   readonly registry: Registry
-  /** Calls `read` whenever the metrics are read; values with the same labels add up. Returns what ends that. */
+  /**
+   * Calls `read` whenever the metrics are read; returns what ends that. `summed`: values with the same labels add up. `sole`:
+   * throws where another one gives a value with the same labels now.
+   */
   readonly observe: <Key extends keyof typeof OBSERVED_GAUGES>(
     metric: Key,
     read: () => readonly Observation<LabelsOf<(typeof OBSERVED_GAUGES)[Key]>>[],
+    sharing?: 'summed' | 'sole',
   ) => () => void
 }
 
@@ -84,8 +88,25 @@ const makeObserver = (registry: Registry): Metrics['observe'] => {
       return [key, reads]
     }),
   )
-  return (metric, read) => {
+  return (metric, read, sharing = 'summed') => {
+    const others = [...(readers[metric] ?? [])]
+    const taken =
+      sharing === 'sole'
+        ? sameLabels(
+            read(),
+            others.flatMap((other) => other()),
+          )
+        : ''
+    if (taken !== '') throw new Error(`${OBSERVED_GAUGES[metric].name}${taken} is observed twice`)
     readers[metric]?.add(read)
     return () => void readers[metric]?.delete(read)
   }
+}
+
+/** Labels that are in both lists, as they are written; empty = none. */
+const sameLabels = (own: readonly Observation[], others: readonly Observation[]): string => {
+  const written = ({ labels }: Observation): string =>
+    JSON.stringify(labels, Object.keys(labels).toSorted())
+  const known = new Set(others.map(written))
+  return own.map(written).find((labels) => known.has(labels)) ?? ''
 }

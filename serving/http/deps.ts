@@ -10,7 +10,6 @@ import type { FreshnessReader, Guard } from '../interfaces.ts'
 import type { JobStore } from '../jobs/job-store.ts'
 import type { PaymentDeps } from '../payments/start.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
-import type { ReadStore } from '../queries/limited-reads.ts'
 import type { QueryReader } from '../queries/query-limiter.ts'
 import type { AccountCredentialDeps } from './account-credentials.ts'
 import type { DocumentSubjects } from './document-examples.ts'
@@ -31,7 +30,8 @@ export interface RouteDeps {
 export interface ServerDeps
   extends Omit<RouteDeps, 'cursors' | 'warehouse'>,
     Pick<PlaneDeps, 'tls'> {
-  readonly warehouse: ReadStore
+  /** The only one of the process: each has limits of its own. */
+  readonly reader: QueryReader
   readonly guard: Guard
   readonly organizations: AccountCredentialDeps['organizations']
   readonly jobs: JobStore

@@ -21,8 +21,7 @@ import { parseDeadline, parseFees, parseSlippage, parseSwapMode } from '../dex/s
 import { isRouterWord } from '../dex/universal-calls.ts'
 import { buildUniversalSwap } from '../dex/universal-swap.ts'
 import { parseVenue } from '../dex/venue-words.ts'
-import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
-import { createLimitedReader } from '../queries/query-limiter.ts'
+import type { QueryReader } from '../queries/query-limiter.ts'
 import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
 import {
   aggregatedInfo,
@@ -52,11 +51,7 @@ export interface SwapRouteDeps extends QuoteRouteDeps {
 }
 
 /** Symbols of tokens, read within the budget and the turn of the caller. */
-export const createSymbolReader = (
-  warehouse: ReadStore,
-  metrics: QueryMetrics,
-): SwapRouteDeps['symbols'] => {
-  const reader = createLimitedReader(warehouse, metrics)
+export const createSymbolReader = (reader: QueryReader): SwapRouteDeps['symbols'] => {
   return async (chain, tokens) => {
     const { rows } = await reader.query<TokenName>(tokenNamesQuery(chain, tokens))
     return new Map(rows.flatMap((row) => (row.symbol ? [[row.token_address, row.symbol]] : [])))

@@ -15,8 +15,7 @@ import type { SwapQuote } from '../dex/quote.ts'
 import { isBuildable } from '../dex/solana-swap.ts'
 import { parseVenue } from '../dex/venue-words.ts'
 import { type PoolRow, poolsQuery } from '../queries/dex-pools.ts'
-import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
-import { createLimitedReader } from '../queries/query-limiter.ts'
+import type { QueryReader } from '../queries/query-limiter.ts'
 import { parseWalletAddress } from './chain-parameters.ts'
 import {
   readOrder,
@@ -37,11 +36,7 @@ export interface PoolSwapDeps extends SwapRouteDeps {
 }
 
 /** Whether pools are known, read within the budget and the turn of the caller. */
-export const createPoolLookup = (
-  warehouse: ReadStore,
-  metrics: QueryMetrics,
-): PoolSwapDeps['hasPool'] => {
-  const reader = createLimitedReader(warehouse, metrics)
+export const createPoolLookup = (reader: QueryReader): PoolSwapDeps['hasPool'] => {
   return async (chain, pool) => {
     const { rows } = await reader.query<PoolRow>(poolsQuery(chain, [pool]))
     return rows.length > 0

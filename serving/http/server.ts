@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import { namedObject } from '../../schemas/api/common.ts'
 import { statementOrgId } from '../interfaces.ts'
 import { createCursors } from '../queries/cursors-and-pages.ts'
-import { createLimitedReader, installQueryCaller } from '../queries/query-limiter.ts'
+import { installQueryCaller } from '../queries/query-limiter.ts'
 import { createPasswordAttempts } from '../red-packets/password-attempts.ts'
 import { createPasswordAuthority } from '../red-packets/password-authority.ts'
 import { accountRoutes } from './account.ts'
@@ -58,7 +58,7 @@ export const createPublicServer = async (deps: ServerDeps): Promise<FastifyInsta
   })
   installUnguardedRoutes(app, deps)
   const cursors = createCursors(deps.config.keyPepper.reveal())
-  const bounded = { ...deps, warehouse: createLimitedReader(deps.warehouse, deps.metrics), cursors }
+  const bounded = { ...deps, warehouse: deps.reader, cursors }
   const jobs = { jobs: deps.jobs, followers: createJobFollowers(deps) }
   const send = createTransactionSender(deps)
   app.addHook('preClose', async () => jobs.followers.close())

@@ -16,8 +16,7 @@ import {
 import { globalTopic } from '../../schemas/topics.ts'
 import { isWebhookChannel } from '../../schemas/webhooks.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
-import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
-import { createLimitedReader, type QueryReader } from '../queries/query-limiter.ts'
+import type { QueryReader } from '../queries/query-limiter.ts'
 import {
   type AttemptRow,
   type AttemptSearch,
@@ -58,18 +57,16 @@ export const AttemptCursor = Type.Object(
   { additionalProperties: false },
 )
 
-/** The same as it is given: with the store, of which each caller gets a share. */
-export type WebhookAttemptDeps = Omit<LimitedDeps, 'warehouse' | 'filterOf'> & {
-  readonly warehouse: ReadStore
-  readonly metrics: QueryMetrics
+/** The same as it is given: what has a `warehouse` that knows no limits is not enough. */
+type WebhookAttemptDeps = Omit<LimitedDeps, 'warehouse' | 'filterOf'> & {
+  readonly reader: QueryReader
 }
 
 /** Attempts and messages, and sending one again by hand. */
 export const webhookAttemptRoutes =
   (given: WebhookAttemptDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const warehouse = createLimitedReader(given.warehouse, given.metrics)
-    const deps = { ...given, warehouse, filterOf: createFilterCache() }
+    const deps = { ...given, warehouse: given.reader, filterOf: createFilterCache() }
     app.get(
       '/webhook/endpoint/:id/attempt',
       {

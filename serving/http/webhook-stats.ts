@@ -8,8 +8,7 @@ import {
 } from '../../schemas/api/webhook.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
-import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
-import { createLimitedReader } from '../queries/query-limiter.ts'
+import type { QueryReader } from '../queries/query-limiter.ts'
 import {
   type EndpointMessageRow,
   endpointMessagesQuery,
@@ -27,8 +26,7 @@ import { requireOwner } from './webhooks.ts'
 /** What statistics are read from. */
 export interface WebhookStatsDeps {
   readonly endpoints: EndpointApi
-  readonly warehouse: ReadStore
-  readonly metrics: QueryMetrics
+  readonly reader: QueryReader
   readonly cursors: Cursors
   readonly activityOf: (endpointId: string) => EndpointActivity
   readonly nowMs: () => number
@@ -43,8 +41,7 @@ const MESSAGES_WINDOW_MS = 14 * DAY_MS
 export const webhookStatsRoutes =
   (deps: WebhookStatsDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { endpoints, activityOf, nowMs, cursors } = deps
-    const warehouse = createLimitedReader(deps.warehouse, deps.metrics)
+    const { endpoints, activityOf, nowMs, cursors, reader } = deps
     app.get(
       '/webhook/endpoint/:id/stats',
       {
@@ -59,7 +56,7 @@ export const webhookStatsRoutes =
       async (request) => {
         const endpoint = endpoints.read(requireOwner(request), request.params.id)
         const { endpoint_id: id } = endpoint
-        const { rows } = await warehouse.query<StatsRow>(
+        const { rows } = await reader.query<StatsRow>(
           endpointStatsQuery(id, nowMs() - STATS_WINDOW_MS),
         )
         return statsBody(endpoint, rows[0], activityOf(id))
@@ -82,7 +79,7 @@ export const webhookStatsRoutes =
         const { limit = 20, cursor, status, since, until } = request.query
         const codec = cursors(AttemptCursor, ['messages of endpoint', id, status ?? ''])
         const before = cursor === undefined ? undefined : codec.decode(cursor)
-        const { rows } = await warehouse.query<EndpointMessageRow>(
+        const { rows } = await reader.query<EndpointMessageRow>(
           endpointMessagesQuery({
             endpointId: id,
             ...(status && { status }),

@@ -97,12 +97,12 @@ const observeQueue = (
   { gate, limits }: { readonly gate: QueryQueue; readonly limits: QueryQueueLimits },
 ): void => {
   const labels = { surface }
-  metrics.observe('queriesRunning', () => [{ labels, value: gate.depth().running }])
-  metrics.observe('queriesWaiting', () => [{ labels, value: gate.depth().waiting }])
-  metrics.observe('queriesWaitingLimit', () => [{ labels, value: limits.waiting }])
+  metrics.observe('queriesRunning', () => [{ labels, value: gate.depth().running }], 'sole')
+  metrics.observe('queriesWaiting', () => [{ labels, value: gate.depth().waiting }], 'sole')
+  metrics.observe('queriesWaitingLimit', () => [{ labels, value: limits.waiting }], 'sole')
 }
 
-/** Reads of one surface, over its share of the engine. */
+/** Reads of one surface, over its share of the engine. Throws where the process has them already: their limit would hold twice. */
 export const createLimitedReads = (
   store: ReadStore,
   {

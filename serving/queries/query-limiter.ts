@@ -17,7 +17,7 @@ declare module 'fastify' {
   }
 }
 
-/** The part of the warehouse that routes read from. */
+/** What routes read from: `createLimitedReader`. */
 export type QueryReader = Pick<Warehouse, 'query'>
 
 /**
@@ -63,7 +63,7 @@ export const installQueryCaller = (
 }
 
 /**
- * The reader of REST routes: cheap reads that have a share of the engine beside composed queries, within the budget of the
+ * The reader of all REST routes of a process, which makes one and hands it to all: cheap reads that have a share of the engine beside composed queries, within the budget of the
  * caller's plan, organizations in turn. Throws what `LimitedReads` throws; reading outside of a request is a bug.
  */
 export const createLimitedReader = (store: ReadStore, metrics: QueryMetrics): QueryReader => {

@@ -6,6 +6,8 @@ export interface QueuedDelivery {
   readonly key: string
   /** Epoch milliseconds. */
   readonly dueAtMs: number
+  /** When the message was queued first, epoch milliseconds: an attempt does not change it. */
+  readonly queuedAtMs: number
 }
 
 /** Concurrency and rate of an endpoint. */
@@ -35,14 +37,31 @@ interface HeapEntry {
   readonly delivery: QueuedDelivery
   /** Insertion counter: of two messages with one due time the older comes first. */
   readonly rank: number
+  /** Started or dropped; one of the heaps may still hold it. */
+  isGone: boolean
 }
 
 const byDueTime = (one: HeapEntry, other: HeapEntry): number =>
   one.delivery.dueAtMs - other.delivery.dueAtMs || one.rank - other.rank
 
+const byAge = (one: HeapEntry, other: HeapEntry): number =>
+  one.delivery.queuedAtMs - other.delivery.queuedAtMs || one.rank - other.rank
+
+/** A heap may hold so many entries that are gone beside twice the ones that wait. */
+const MIN_GONE = 64
+
+/** The first entry that waits; those before it that are gone are removed. */
+const firstWaiting = (heap: TinyQueue<HeapEntry>): HeapEntry | undefined => {
+  while (heap.peek()?.isGone) heap.pop()
+  return heap.peek()
+}
+
 /** Queued messages of one endpoint by due time, and the number in flight. The caller passes the clock. */
 export class EndpointQueue {
-  #heap = new TinyQueue<HeapEntry>([], byDueTime)
+  #byDueTime = new TinyQueue<HeapEntry>([], byDueTime)
+  /** The same messages by age; made when one is dropped, which few queues ever see. */
+  #byAge: TinyQueue<HeapEntry> | undefined
+  #size = 0
   #added = 0
   #inFlight = 0
   #unrecorded = 0
@@ -52,7 +71,7 @@ export class EndpointQueue {
   #slowUntilMs = 0
 
   get size(): number {
-    return this.#heap.length
+    return this.#size
   }
 
   /** Messages that were started and are not recorded yet. */
@@ -62,19 +81,23 @@ export class EndpointQueue {
 
   add(delivery: QueuedDelivery): void {
     this.#added += 1
-    this.#heap.push({ delivery, rank: this.#added })
+    this.#size += 1
+    const entry = { delivery, rank: this.#added, isGone: false }
+    this.#byDueTime.push(entry)
+    this.#byAge?.push(entry)
   }
 
   /** Removes the next message when it is due and within the limits; then `answered` and `recorded` must follow. */
   next(nowMs: number, limits: DeliveryLimits): QueueAction {
-    const first = this.#heap.peek()?.delivery
+    const entry = firstWaiting(this.#byDueTime)
+    const first = entry?.delivery
     const isFull =
       this.#inFlight >= this.#limit(nowMs, limits) || this.#unrecorded >= MAX_UNRECORDED
-    if (first === undefined || isFull) return IDLE
+    if (entry === undefined || first === undefined || isFull) return IDLE
     if (first.dueAtMs > nowMs) return { kind: 'wait', untilMs: first.dueAtMs }
     const tokenAtMs = this.#takeToken(nowMs, limits.perSecond)
     if (tokenAtMs > nowMs) return { kind: 'wait', untilMs: tokenAtMs }
-    this.#heap.pop()
+    this.#remove(entry)
     this.#inFlight += 1
     return { kind: 'start', delivery: first }
   }
@@ -105,14 +128,34 @@ export class EndpointQueue {
 
   /** Removes and returns all queued messages, in no order. */
   clear(): readonly QueuedDelivery[] {
-    const all = this.#heap.data.map(({ delivery }) => delivery)
-    this.#heap = new TinyQueue<HeapEntry>([], byDueTime)
+    const all = this.#waiting().map(({ delivery }) => delivery)
+    this.#byDueTime = new TinyQueue<HeapEntry>([], byDueTime)
+    this.#byAge = undefined
+    this.#size = 0
     return all
   }
 
-  /** Removes the oldest message. */
+  /** Removes the message that was queued first, whenever it is due. */
   dropOldest(): QueuedDelivery | undefined {
-    return this.#heap.pop()?.delivery
+    this.#byAge ??= new TinyQueue([...this.#waiting()], byAge)
+    const oldest = firstWaiting(this.#byAge)
+    if (oldest) this.#remove(oldest)
+    return oldest?.delivery
+  }
+
+  #waiting(): readonly HeapEntry[] {
+    return this.#byDueTime.data.filter(({ isGone }) => !isGone)
+  }
+
+  /** A heap of entries that are mostly gone is made again, or given up, so that memory and time follow what waits. */
+  #remove(entry: HeapEntry): void {
+    entry.isGone = true
+    this.#size -= 1
+    const most = 2 * this.#size + MIN_GONE
+    firstWaiting(this.#byDueTime)
+    if (this.#byDueTime.length > most)
+      this.#byDueTime = new TinyQueue([...this.#waiting()], byDueTime)
+    if (this.#byAge && this.#byAge.length > most) this.#byAge = undefined
   }
 
   #limit(nowMs: number, { inFlight }: DeliveryLimits): number {

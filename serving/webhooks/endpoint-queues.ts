@@ -17,16 +17,19 @@ export interface QueueEntry {
 }
 
 /** The part of a delivery that decides where and whether it is queued. */
-export type QueueTarget = Pick<Delivery, 'endpoint_id' | 'org_id' | 'enabled_at'>
+export type QueueTarget = Pick<Delivery, 'endpoint_id' | 'org_id' | 'enabled_at' | 'queued_at'>
+
+/** A message to be queued; its age is that of its delivery. */
+type DueDelivery = Omit<QueuedDelivery, 'queuedAtMs'>
 
 /** The queues of a lane, one per endpoint with messages queued or in flight. */
 export interface EndpointQueues {
   of(endpointId: string): QueueEntry
   all(): Iterable<readonly [string, QueueEntry]>
   /** Adds a message; nothing is started. */
-  add(target: QueueTarget, delivery: QueuedDelivery): void
+  add(target: QueueTarget, delivery: DueDelivery): void
   /** Adds a message and drains the queue. */
-  enqueue(target: QueueTarget, delivery: QueuedDelivery): void
+  enqueue(target: QueueTarget, delivery: DueDelivery): void
   /** Starts the messages that are due within the limits, and schedules the next drain. */
   drain(endpointId: string, entry: QueueEntry): void
   /** Removes and returns the queued messages of an endpoint. */
@@ -76,11 +79,11 @@ export const createEndpointQueues = ({
     entries.set(endpointId, entry)
     return entry
   }
-  const add = (target: QueueTarget, delivery: QueuedDelivery): QueueEntry => {
+  const add = (target: QueueTarget, { key, dueAtMs }: DueDelivery): QueueEntry => {
     const entry = of(target.endpoint_id)
     entry.orgId = target.org_id
     entry.oldestEnabledAtMs = Math.min(entry.oldestEnabledAtMs, target.enabled_at)
-    entry.queue.add(delivery)
+    entry.queue.add({ key, dueAtMs, queuedAtMs: target.queued_at })
     return entry
   }
   /** Starts what is due; returns the time of the next start, undefined where only another event can cause it. */

@@ -5,6 +5,7 @@ import type {
   StateChange,
   Writer,
 } from '../../core/bus/contract.ts'
+import { Outage } from '../../core/errors.ts'
 
 /** One part of a group commit. */
 export interface CommitPart {
@@ -27,6 +28,8 @@ export interface GroupCommit {
   add(part: CommitPart): Promise<void>
   /** The same with a call instead of a promise: many parts wait at the same time. */
   put(part: CommitPart, onDurable: () => void, onFailed: (error: unknown) => void): void
+  /** Commits what waits, without a linger; what is added from then on is refused with a final `Outage`. Never rejects. */
+  close(): Promise<void>
 }
 
 /** Shortest linger: a commit costs the disk the same for one part and for a hundred. */
@@ -49,15 +52,15 @@ export const createGroupCommit = (
   source: CommitSource = NO_SOURCE,
 ): GroupCommit => {
   let waiting: PendingPart[] = []
-  let busy = false
+  let flushing: Promise<void> | undefined
+  let isClosed = false
   let lingerMs = MIN_LINGER_MS
   let timer: NodeJS.Timeout | undefined
-  const flush = async (): Promise<void> => {
+  const commitWaiting = async (): Promise<void> => {
     clearTimeout(timer)
     timer = undefined
     const batch = waiting
     waiting = []
-    busy = true
     const startedMs = performance.now()
     try {
       const commit = mergeParts([...batch.map(({ part }) => part), source.part()], group)
@@ -67,22 +70,35 @@ export const createGroupCommit = (
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
-    busy = false
+    flushing = undefined
     const tookMs = performance.now() - startedMs
     lingerMs = Math.min(MAX_LINGER_MS, Math.max(MIN_LINGER_MS, 2 * tookMs))
     schedule()
   }
+  const flush = (): void => {
+    flushing = commitWaiting()
+  }
   /** Commits when the batch is full or the linger is over. */
   const schedule = (): void => {
-    if (busy || waiting.length === 0) return
-    if (waiting.length >= MAX_BATCH_PARTS) flush()
+    if (flushing || waiting.length === 0) return
+    if (isClosed || waiting.length >= MAX_BATCH_PARTS) flush()
     else timer ??= setTimeout(flush, lingerMs)
   }
   const put: GroupCommit['put'] = (part, resolve, reject) => {
+    if (isClosed) return reject(new Outage('bus', `${group} has ended`, { final: true }))
     waiting.push({ part, resolve, reject })
     schedule()
   }
-  return { put, add: (part) => new Promise((resolve, reject) => put(part, resolve, reject)) }
+  return {
+    put,
+    add: (part) => new Promise((resolve, reject) => put(part, resolve, reject)),
+    close: async () => {
+      isClosed = true
+      schedule()
+      // The commit that is being written, and the one of what came meanwhile.
+      while (flushing) await flushing
+    },
+  }
 }
 
 const NO_SOURCE: CommitSource = { part: () => ({}), durable: () => undefined }

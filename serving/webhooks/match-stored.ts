@@ -12,7 +12,7 @@ import type { Filter } from './filter.ts'
 import type { BodyData } from './message.ts'
 
 /** Subjects of a stored message, from its data. */
-const storedSubjects = (channel: WebhookChannel, data: BodyData): readonly string[] => {
+export const storedSubjects = (channel: WebhookChannel, data: BodyData): readonly string[] => {
   const { needs, subjectKeys } = kindRow(channelKind(channel))
   if (needs === 'price-levels') return [levelSubject(String(data.a), Number(data.lv))]
   return subjectKeys.flatMap((key) => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Lane, LogRecord, ProducerRecord, StateChange } from '../../core/bus/contract.ts'
 import { deadLetterRecord, tryDecode } from '../../core/bus/dead-letters.ts'
 import { InvalidInput } from '../../core/errors.ts'
@@ -41,7 +41,7 @@ const LOADED_PER_YIELD = 1_000
 const UNKNOWN_ENDPOINT_RETRY_MS = 1_000
 /** After a cancellation the sweep skips the remaining messages of the endpoint for this long. */
 const SWEEP_SKIP_MS = 60_000
-/** Time for attempts in flight to end when the lane is revoked. */
+/** Time for attempts in flight to end when the lane is revoked, and as much for their commit. */
 const SHUTDOWN_GRACE_MS = 1_000
 
 /** HTTP statuses of a gateway in front of an overloaded receiver. */
@@ -66,6 +66,14 @@ interface RecordCalls {
 
 const endpointIdsOf = (received: ReadonlyMap<string, Delivery>): ReadonlySet<string> =>
   new Set([...received.values()].map(({ endpoint_id }) => endpoint_id))
+
+/** Resolves when the work has ended, at the latest after `SHUTDOWN_GRACE_MS`. */
+const withinGrace = async (work: Promise<void>): Promise<void> => {
+  const ended = new AbortController()
+  const late = sleep(SHUTDOWN_GRACE_MS, undefined, { signal: ended.signal })
+  await Promise.race([work, late.catch(() => undefined)])
+  ended.abort()
+}
 
 /**
  * One lane of the sender. A delivery is queued for its endpoint as soon as it is read from the outbox. An attempt's record, its
@@ -129,6 +137,7 @@ export class SenderLane {
       this.#failure.abort(new Error('the lane was revoked'))
       this.#queues.stop()
       await this.waitForRunning()
+      await withinGrace(this.#commits.close())
     }
   }
 
@@ -155,13 +164,11 @@ export class SenderLane {
   /** Lets attempts in flight end and be recorded, as long as this process owns the writer. */
   async waitForRunning(): Promise<void> {
     if (this.#running === 0) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, SHUTDOWN_GRACE_MS)
-      this.#whenIdle = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+    await withinGrace(
+      new Promise((resolve) => {
+        this.#whenIdle = resolve
+      }),
+    )
   }
 
   async #consume(): Promise<void> {

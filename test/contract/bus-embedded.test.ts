@@ -7,13 +7,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Bus, OffsetRange } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
-import type {
-  CommitHooks,
-  CommitStep,
-  RunTransaction,
+import {
+  type CommitHooks,
+  type CommitStep,
+  makeCommitQueue,
+  type RunTransaction,
 } from '../../core/bus/embedded/commit-queue.ts'
 import { usedBytes } from '../../core/bus/embedded/lmdb.ts'
-import { openLogReadOnly } from '../../core/bus/embedded/log.ts'
+import { openLog, openLogReadOnly } from '../../core/bus/embedded/log.ts'
 import { Outage } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { busSuite, readAll } from '../support/bus/suite.ts'
@@ -149,6 +150,58 @@ const taken: RunTransaction = ({ root }, steps) =>
   root.transactionSync(() => {
     for (const step of steps) step()
   })
+
+test('a commit that comes while the embedded bus closes, or after, is refused with a final outage; what waited is written', () =>
+  withTempFolder(async (path) => {
+    const bus = await openAt(path)
+    await bus.createTopics([TOPIC])
+    const writers = await Promise.all(['a', 'b', 'c'].map((id) => bus.writer(id)))
+    const commit = async (at: number) =>
+      writers[at]?.commit({ records: [{ topic: 't', key: 'k', value: Buffer.from('x') }] })
+    const isClosed = (error: unknown) =>
+      error instanceof Outage && error.final && /is closed/.test(error.message)
+    const waiting = commit(0)
+    const closing = bus.close()
+    // After the last chance to be written, before the log is closed.
+    await new Promise((resolve) => process.nextTick(resolve))
+    const during = assert.rejects(commit(1), isClosed)
+    await closing
+    await assert.rejects(commit(2), isClosed)
+    assert.equal((await waiting)?.[0]?.records, 1)
+    await during
+    const again = await openAt(path)
+    assert.equal((await readAll(again, 't')).length, 1)
+    await again.close()
+  }))
+
+test('a log that cannot be read when its commits are to be written refuses them; no timer throws', () =>
+  withTempFolder(async (path) => {
+    const log = openLog(path, MAP_BYTES)
+    const halts: Outage[] = []
+    const queue = makeCommitQueue({
+      log,
+      limitBytes: () => MAP_BYTES,
+      makeRoom: async () => true,
+      onUsed: () => undefined,
+      nowMs: Date.now,
+      hooks: {},
+      onCommitted: () => undefined,
+      onRetry: () => undefined,
+      onBroken: (outage) => halts.push(outage),
+    })
+    const waiting = [1, 2].map(() => queue.add({ records: [] }, () => undefined))
+    const refused = waiting.map((each) => assert.rejects(each, Outage))
+    await log.close()
+    await Promise.all(refused)
+    await assert.rejects(
+      queue.add({ records: [] }, () => undefined),
+      Outage,
+    )
+    assert.deepEqual(
+      halts.map(({ final }) => final),
+      [true],
+    )
+  }))
 
 test('a transaction that lmdb refuses for its list of free pages is written again, once', () =>
   withTempFolder(async (path) => {

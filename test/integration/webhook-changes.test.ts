@@ -3,6 +3,7 @@ import { afterEach, test } from 'node:test'
 import type { LogRecord } from '../../core/bus/contract.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
+import { messageId } from '../../serving/webhooks/message.ts'
 import { until } from '../support/until.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
 import {
@@ -366,7 +367,10 @@ test('beyond the limit of an organization the longest queues lose their oldest m
   await stack.startMatcher()
   const sender = await stack.startSender()
   const mints = Array.from({ length: 12 }, (_, index) => `Mint${index}`)
-  await stack.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
+  for (const [at, mint] of mints.entries()) {
+    await stack.publish(CREATED, buildTokenRecord([buildTokenEvent(mint)], { seq: at + 1 }))
+    await until(() => mintsAt(receiver, '/well').length === at + 1, `${mint} arrives`)
+  }
   await until(async () => (await statuses(stack)).length === 36 + 14, 'all are recorded', 10_000)
   await until(() => sender.backlog() === 10)
   const counts = new Map<string, number>()
@@ -374,7 +378,13 @@ test('beyond the limit of an organization the longest queues lose their oldest m
     counts.set(`${id} ${status}`, (counts.get(`${id} ${status}`) ?? 0) + 1)
   }
   assert.deepEqual([...counts.values()].toSorted(), [12, 12, 12, 7, 7])
-  assert.equal((await statuses(stack)).filter((status) => status === 'dropped').length, 14)
+  const dropped = (await stack.attempts()).filter(({ status }) => status === 'dropped')
+  const oldest = mints.slice(0, 7).map((mint) => messageId(CREATED, mint, `tx-${mint}`, '2.1'))
+  for (const { endpoint_id: id } of dropped) {
+    const own = dropped.filter(({ endpoint_id }) => endpoint_id === id)
+    assert.deepEqual(new Set(own.map(({ message_id }) => message_id)), new Set(oldest))
+  }
+  assert.equal(dropped.length, 14)
   assert.equal(mintsAt(receiver, '/well').length, 12)
   assert.ok((await stack.operations()).includes('webhook.backlog'))
   const { values } = await stack.metrics.webhookAttempts.get()

@@ -11,7 +11,7 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
 import type { Principal } from '../../serving/interfaces.ts'
-import { installQueryCaller } from '../../serving/queries/query-limiter.ts'
+import { createLimitedReader, installQueryCaller } from '../../serving/queries/query-limiter.ts'
 import { startDeliveryLog } from '../../serving/webhooks/delivery-log.ts'
 import { messageId } from '../../serving/webhooks/message.ts'
 import { until } from '../support/until.ts'
@@ -60,8 +60,7 @@ before(async () => {
     webhookAttemptRoutes({
       ...webhookContext,
       codec,
-      warehouse,
-      metrics: makeMetrics(),
+      reader: createLimitedReader(warehouse, makeMetrics()),
       nowMs: Date.now,
     }),
   )

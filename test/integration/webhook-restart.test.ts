@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { globalTopic } from '../../schemas/topics.ts'
 import { messageId } from '../../serving/webhooks/message.ts'
 import { SENDER_GROUP } from '../../serving/webhooks/topics.ts'
@@ -14,6 +15,7 @@ import {
 } from '../support/webhook-stack.ts'
 
 const CREATED = 'sol.token.created'
+const ATTEMPTS = globalTopic('webhookAttempts')
 
 const open: { stop(): Promise<void> }[] = []
 afterEach(async () => {
@@ -57,6 +59,27 @@ test('the outbox waits for a sender; one that stops in the middle loses nothing'
   await until(() => new Set(ids()).size === 60)
   assert.deepEqual(new Set(ids()), new Set(wanted))
   assert.ok(ids().length <= 60 + restarts * 4, 'only what was on its way may come twice')
+})
+
+test('a stop while a receiver hangs ends without an exception, and its attempts are not recorded', async () => {
+  const { stack, receiver } = await opened({ config: { webhookInFlight: 4 } })
+  receiver.answer('/hang', () => undefined)
+  await stack.endpoint({ url: `${receiver.base}/hang` })
+  await stack.startMatcher()
+  await stack.startSender()
+  await stack.publish(CREATED, record(3))
+  await until(() => receiver.at('/hang').length === 3, 'the receiver hangs')
+  // The log closes right after the attempts have been given up.
+  await stack.stop()
+  await sleep(500)
+  assert.deepEqual(
+    stack
+      .commits()
+      .flatMap(({ records = [] }) => records)
+      .filter(({ topic }) => topic === ATTEMPTS),
+    [],
+    'an attempt that was given up is not recorded',
+  )
 })
 
 test('a sender that dies between two commits: what it had recorded is not sent again, all else is', async () => {
@@ -190,3 +213,29 @@ test('webhooks: an undecodable record is sent to the dead letters, and the recor
     )
   }
 })
+
+for (const [status, most] of [
+  [502, 2],
+  [504, 2],
+  [503, 4],
+] as const) {
+  test(`after a ${status} an endpoint gets ${most} of 4 messages at a time`, async () => {
+    const { stack, receiver } = await opened({
+      scheduleMs: [0, 60_000],
+      config: { webhookInFlight: 4 },
+    })
+    receiver.answer('/hook', (response, _request, nth) => {
+      if (nth === 1) response.writeHead(status).end()
+    })
+    await stack.endpoint({ url: `${receiver.base}/hook` })
+    await stack.startMatcher()
+    await stack.startSender()
+    await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('First')]))
+    await until(async () => (await stack.attempts()).length === 1)
+    await stack.publish(CREATED, record(8))
+    // The receiver answers none of them.
+    await until(() => receiver.at('/hook').length >= 1 + most)
+    await sleep(300)
+    assert.equal(receiver.at('/hook').length, 1 + most)
+  })
+}

@@ -14,7 +14,7 @@ import { WEBHOOK_KIND_NAMES } from '../../schemas/webhooks.ts'
 import { webhookStatsRoutes } from '../../serving/http/webhook-stats.ts'
 import { webhookTaskRoutes } from '../../serving/http/webhook-tasks.ts'
 import type { Principal } from '../../serving/interfaces.ts'
-import { installQueryCaller } from '../../serving/queries/query-limiter.ts'
+import { createLimitedReader, installQueryCaller } from '../../serving/queries/query-limiter.ts'
 import { startDeliveryLog } from '../../serving/webhooks/delivery-log.ts'
 import { startTaskRunner } from '../../serving/webhooks/task-runner.ts'
 import { until } from '../support/until.ts'
@@ -97,10 +97,9 @@ before(async () => {
   installQueryCaller(app, ({ orgId }) => orgId)
   const nowMs = Date.now
   await app.register(webhookTaskRoutes({ ...webhookContext, codec, nowMs }))
+  const reader = createLimitedReader(warehouse, makeMetrics())
   const activityOf = () => ({ filtered: 2, filterErrors: 1, sending: 0 })
-  await app.register(
-    webhookStatsRoutes({ ...webhookContext, warehouse, metrics: makeMetrics(), activityOf, nowMs }),
-  )
+  await app.register(webhookStatsRoutes({ ...webhookContext, reader, activityOf, nowMs }))
 })
 after(async () => {
   await app.close()

@@ -49,7 +49,11 @@ import { webhookTaskRoutes } from '../../serving/http/webhook-tasks.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
 import { type JobStore, openJobStore } from '../../serving/jobs/job-store.ts'
 import { startPayPerCall } from '../../serving/payments/start.ts'
-import { requireQueryCaller, runSharedWork } from '../../serving/queries/query-limiter.ts'
+import {
+  createLimitedReader,
+  requireQueryCaller,
+  runSharedWork,
+} from '../../serving/queries/query-limiter.ts'
 import { openAssessmentStore } from '../../serving/risk/assessment-store.ts'
 import { startScreener } from '../../serving/risk/screener.ts'
 import { createSevereLabelCheck } from '../../serving/risk/severe-labels.ts'
@@ -207,6 +211,7 @@ export const startApi = async (
     chains: RISK_CHAINS,
   })
   const freshness = createFreshnessReader(warehouse, chains)
+  const reader = createLimitedReader(warehouse, metrics)
   const markets = new Map(
     ['eth', 'sol'].flatMap((id) => {
       const made = createChainMarket(id, config.chainExtra[id], nodeReads.of(id) !== undefined)
@@ -237,8 +242,8 @@ export const startApi = async (
       log,
     }),
     aggregators,
-    symbols: createSymbolReader(warehouse, metrics),
-    hasPool: createPoolLookup(warehouse, metrics),
+    symbols: createSymbolReader(reader),
+    hasPool: createPoolLookup(reader),
   }
   const graphql = graphqlPlugin({
     warehouse,
@@ -261,21 +266,19 @@ export const startApi = async (
       webhookRoutes(webhooks.endpoints),
       webhookAttemptRoutes({
         ...webhooks,
-        warehouse,
-        metrics,
+        reader,
         codec,
         nowMs: Date.now,
       }),
       webhookTaskRoutes({ ...webhooks, codec, nowMs: Date.now }),
       webhookStatsRoutes({
         ...webhooks,
-        warehouse,
-        metrics,
+        reader,
         activityOf: () => ({ filtered: 0, filterErrors: 0, sending: 0 }),
         nowMs: Date.now,
       }),
     ],
-    warehouse,
+    reader,
     freshness,
     chains,
     nowMs: Date.now,

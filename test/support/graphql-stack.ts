@@ -9,6 +9,7 @@ import { createFreshnessReader } from '../../serving/chain-freshness.ts'
 import type { QueryLimits } from '../../serving/graphql/limits.ts'
 import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
 import { createPublicServer } from '../../serving/http/server.ts'
+import { createLimitedReader } from '../../serving/queries/query-limiter.ts'
 import { startApi } from './api-stack.ts'
 import { assertNoRejectedStatements } from './assert-no-rejected-statements.ts'
 
@@ -89,7 +90,8 @@ export const startGraphql = async (
     nowMs: () => nowMs,
   }
   const plugins = [graphqlPlugin({ ...shared, limits })]
-  const app = await createPublicServer({ ...shared, checks: [], plugins })
+  const reader = createLimitedReader(api.warehouse, shared.metrics)
+  const app = await createPublicServer({ ...shared, reader, checks: [], plugins })
   const base = await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `${base}/graphql`
   const headers = { 'x-api-key': api.apiKey, 'content-type': 'application/json' }

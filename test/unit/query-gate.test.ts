@@ -170,3 +170,12 @@ test('the metrics count the running and waiting statements of a surface', async 
     sluice_query_waiting_limit: LIMITS.waiting,
   })
 })
+
+test('a process has one queue of a surface: a second one is refused', () => {
+  const metrics = makeMetrics()
+  const store = { places: { point: 4, scan: 4 } } as unknown as ReadStore
+  const make = (surface: string) => createLimitedReads(store, { share: 'point', surface, metrics })
+  make('rest')
+  make('streams')
+  assert.throws(() => make('rest'), /sluice_query_running\{"surface":"rest"\} is observed twice/)
+})

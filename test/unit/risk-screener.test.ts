@@ -12,6 +12,7 @@ import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import type { RiskAssessment } from '../../schemas/wire.ts'
 import { createSymbolReader } from '../../serving/http/dex-route.ts'
+import { createLimitedReader } from '../../serving/queries/query-limiter.ts'
 import type { AssessmentRequest } from '../../serving/risk/assessment.ts'
 import { type AssessmentStore, openAssessmentStore } from '../../serving/risk/assessment-store.ts'
 import { startScreener } from '../../serving/risk/screener.ts'
@@ -293,6 +294,6 @@ test('symbols of a route are read within a request only', async () => {
     query: async () => ({ rows: [] }),
     places: { point: 1, scan: 1, internal: 1 },
   } as unknown as Warehouse
-  const symbols = createSymbolReader(warehouse, makeMetrics())
+  const symbols = createSymbolReader(createLimitedReader(warehouse, makeMetrics()))
   await assert.rejects(symbols('eth', ['0x']), /outside of a request/)
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Commit, Writer } from '../../core/bus/contract.ts'
+import { Outage } from '../../core/errors.ts'
 import { type CommitPart, createGroupCommit } from '../../serving/webhooks/group-commit.ts'
 import { until } from '../support/until.ts'
 
@@ -78,4 +79,40 @@ test('a full group is committed at once, and every part rejects when the commit 
   fail(new Error('fenced'))
   assert.ok((await outcomes).every(({ status }) => status === 'rejected'))
   await until(() => keys()[1]?.length === 2)
+})
+
+test('a group commit that is closed commits what waits at once, and refuses what comes later', async () => {
+  const { writer, keys, end } = heldWriter()
+  const group = createGroupCommit(writer, 'webhooks.sender')
+  const durable: string[] = []
+  const add = (key: string): void => {
+    group.add(part(key)).then(() => durable.push(key))
+  }
+  add('a')
+  const closed = group.close()
+  assert.deepEqual(keys(), [['a']], 'without a linger')
+  end()
+  await closed
+  assert.deepEqual(durable, ['a'])
+  const refused: unknown[] = []
+  group.put(part('late'), assert.fail, (error) => refused.push(error))
+  assert.ok(refused[0] instanceof Outage && refused[0].final)
+  await assert.rejects(group.add(part('later')), Outage)
+  await group.close()
+  assert.deepEqual(keys(), [['a']])
+})
+
+test('a group commit that is closed during a commit writes what came meanwhile; a failed commit does not reject the closing', async () => {
+  const { writer, keys, end, fail } = heldWriter()
+  const group = createGroupCommit(writer, 'webhooks.sender')
+  const first = group.add(part('a'))
+  await until(() => keys().length === 1)
+  const second = assert.rejects(group.add(part('b')), /fenced/)
+  const closed = group.close()
+  end()
+  await first
+  await until(() => keys().length === 2)
+  fail(new Error('fenced'))
+  await Promise.all([second, closed])
+  assert.deepEqual(keys(), [['a'], ['b']])
 })

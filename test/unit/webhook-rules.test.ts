@@ -386,7 +386,7 @@ test('a webhook queue starts due messages in order of due time, within its pace'
     ['b', 20],
     ['d', 500],
   ] as const) {
-    queue.add({ key, dueAtMs })
+    queue.add({ key, dueAtMs, queuedAtMs: 0 })
   }
   const pace = { inFlight: 2, perSecond: null }
   const started = (nowMs: number): string => {
@@ -401,12 +401,13 @@ test('a webhook queue starts due messages in order of due time, within its pace'
   queue.recorded()
   queue.reduceRate(40)
   assert.equal(started(600), 'idle', 'eased: one at a time')
-  assert.deepEqual(queue.clear(), [{ key: 'd', dueAtMs: 500 }])
+  assert.deepEqual(queue.clear(), [{ key: 'd', dueAtMs: 500, queuedAtMs: 0 }])
 })
 
 test('webhook rate limit: a full bucket at first, then the rate per second', () => {
   const queue = new EndpointQueue()
-  for (let index = 0; index < 20; index += 1) queue.add({ key: String(index), dueAtMs: 0 })
+  for (let index = 0; index < 20; index += 1)
+    queue.add({ key: String(index), dueAtMs: 0, queuedAtMs: 0 })
   const times: number[] = []
   for (let nowMs = 1_000; queue.size > 0; ) {
     const next = queue.next(nowMs, { inFlight: 100, perSecond: 2 })
@@ -419,7 +420,8 @@ test('webhook rate limit: a full bucket at first, then the rate per second', () 
 
 test('webhook rate limit: a clock that goes back an hour delays nothing beyond the rate', () => {
   const queue = new EndpointQueue()
-  for (let index = 0; index < 8; index += 1) queue.add({ key: String(index), dueAtMs: 0 })
+  for (let index = 0; index < 8; index += 1)
+    queue.add({ key: String(index), dueAtMs: 0, queuedAtMs: 0 })
   const limits = { inFlight: 100, perSecond: 5 }
   const nowMs = 10_000_000
   for (let index = 0; index < 5; index += 1) {

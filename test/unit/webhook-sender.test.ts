@@ -11,7 +11,7 @@ import {
   isSameEndpointTarget,
 } from '../../serving/webhooks/delivery-eligibility.ts'
 import { createEndpointHealth } from '../../serving/webhooks/endpoint-health.ts'
-import { EndpointQueue } from '../../serving/webhooks/endpoint-queue.ts'
+import { EndpointQueue, type QueuedDelivery } from '../../serving/webhooks/endpoint-queue.ts'
 import { matchEndpoint } from '../../serving/webhooks/match-endpoint.ts'
 import type { RetryDecision } from '../../serving/webhooks/retry-policy.ts'
 import { buildWebhookEndpoint } from '../support/builders/webhook-endpoint.ts'
@@ -126,17 +126,26 @@ test('a deleted or suspended organization gets no new webhook messages', () => {
   assert.equal(matchEndpoint(endpoint(), event, { org: { suspended: true }, filterOf }), 'other')
 })
 
+/** The next message of a queue, started and recorded. */
+const started = (queue: EndpointQueue): QueuedDelivery => {
+  const next = queue.next(NOW, { inFlight: 1, perSecond: null })
+  assert(next.kind === 'start')
+  queue.answered()
+  queue.recorded()
+  return next.delivery
+}
+
 test('a webhook queue orders 100,000 waiting messages within five seconds', () => {
   const queue = new EndpointQueue()
   const startedMs = performance.now()
   for (let index = 0; index < 100_000; index += 1) {
-    queue.add({ key: String(index), dueAtMs: (index * 7_919) % 100_003 })
+    queue.add({ key: String(index), dueAtMs: (index * 7_919) % 100_003, queuedAtMs: index })
   }
   let lastMs = -1
   while (queue.size > 0) {
-    const next = queue.dropOldest()?.dueAtMs ?? 0
-    assert.ok(next >= lastMs)
-    lastMs = next
+    const { dueAtMs } = started(queue)
+    assert.ok(dueAtMs >= lastMs)
+    lastMs = dueAtMs
   }
   assert.ok(performance.now() - startedMs < 5_000, `${performance.now() - startedMs} ms`)
 })
@@ -144,16 +153,62 @@ test('a webhook queue orders 100,000 waiting messages within five seconds', () =
 test('webhook messages with the same due time start in order of arrival', () => {
   const queue = new EndpointQueue()
   const keys = Array.from({ length: 50 }, (_, index) => `key${index}`)
-  for (const key of keys) queue.add({ key, dueAtMs: 5 })
+  for (const key of keys) queue.add({ key, dueAtMs: 5, queuedAtMs: 5 })
   assert.deepEqual(
-    keys.map(() => queue.dropOldest()?.key),
+    keys.map(() => started(queue).key),
     keys,
   )
 })
 
+test('a webhook queue drops what was queued first, not what is due first', () => {
+  const queue = new EndpointQueue()
+  queue.add({ key: 'new', dueAtMs: NOW, queuedAtMs: NOW })
+  queue.add({ key: 'old', dueAtMs: NOW + 2 * HOUR, queuedAtMs: NOW - 3 * HOUR })
+  queue.add({ key: 'oldest', dueAtMs: NOW + 5 * HOUR, queuedAtMs: NOW - 9 * HOUR })
+  assert.equal(queue.dropOldest()?.key, 'oldest')
+  queue.add({ key: 'again', dueAtMs: NOW + HOUR, queuedAtMs: NOW - 4 * HOUR })
+  assert.equal(queue.dropOldest()?.key, 'again')
+  assert.equal(started(queue).key, 'new')
+  assert.deepEqual(
+    [queue.size, queue.dropOldest()?.key, queue.dropOldest(), queue.size],
+    [1, 'old', undefined, 0],
+  )
+})
+
+test('a webhook queue with a drop for each of 300,000 new messages keeps the newest, within ten seconds', () => {
+  const queue = new EndpointQueue()
+  const startedMs = performance.now()
+  let dropped = 0
+  for (let index = 0; index < 400_000; index += 1) {
+    // Each is due at another time than its turn.
+    queue.add({ key: String(index), dueAtMs: (index * 7_919) % 100_003, queuedAtMs: index })
+    if (queue.size <= 100_000) continue
+    assert.equal(queue.dropOldest()?.queuedAtMs, dropped)
+    dropped += 1
+  }
+  assert.deepEqual([queue.size, dropped], [100_000, 300_000])
+  const left = queue.clear().map(({ queuedAtMs }) => queuedAtMs)
+  assert.deepEqual([left.length, Math.min(...left.slice(0, 1_000)) >= 300_000], [100_000, true])
+  assert.equal(queue.dropOldest(), undefined)
+  assert.ok(performance.now() - startedMs < 10_000, `${performance.now() - startedMs} ms`)
+})
+
+test('a webhook queue that starts and drops by turns loses no message and returns none twice', () => {
+  const queue = new EndpointQueue()
+  const seen = new Set<string>()
+  for (let index = 0; index < 3_000; index += 1) {
+    queue.add({ key: String(index), dueAtMs: (index * 31) % 97, queuedAtMs: (index * 17) % 89 })
+    if (index % 3 === 1) seen.add(started(queue).key)
+    if (index % 3 === 2) seen.add(queue.dropOldest()?.key ?? '')
+  }
+  assert.deepEqual([queue.size, seen.size], [1_000, 2_000])
+  for (const { key } of queue.clear()) seen.add(key)
+  assert.equal(seen.size, 3_000)
+})
+
 test('a webhook receiver that times out gets one message at a time for a minute', () => {
   const queue = new EndpointQueue()
-  for (const key of ['a', 'b', 'c']) queue.add({ key, dueAtMs: 0 })
+  for (const key of ['a', 'b', 'c']) queue.add({ key, dueAtMs: 0, queuedAtMs: 0 })
   const pace = { inFlight: 10, perSecond: null }
   queue.markSlow(NOW)
   assert.ok(queue.isSlow(NOW + MINUTE - 1) && !queue.isSlow(NOW + MINUTE))

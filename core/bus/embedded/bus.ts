@@ -106,7 +106,7 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
       closing.abort(new Error('the bus closed'))
       await Promise.all([...running].map((part) => part.stop()))
       await room.whenIdle()
-      queue.flush()
+      queue.close()
       process.off('SIGXFSZ', ignoreSignal)
       await store.close()
     },

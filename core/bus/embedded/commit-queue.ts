@@ -34,11 +34,11 @@ export interface CommitHooks {
 export interface CommitQueue {
   /**
    * `alive` is asked at the moment of writing; when it throws, nothing of this commit is written. Throws `Outage` when
-   * more waits than the queue may hold.
+   * more waits than the queue may hold, and a final one after `close`.
    */
   add(commit: Commit, alive: () => void): Promise<readonly OffsetRange[]>
-  /** Writes what waits. */
-  flush(): void
+  /** Writes or refuses what waits; a commit that comes later is refused. Before the log is closed. */
+  close(): void
 }
 
 interface PendingCommit {
@@ -80,10 +80,14 @@ export const makeCommitQueue = (plan: CommitQueueDeps): CommitQueue => {
   let waiting: PendingCommit[] = []
   let waitingBytes = 0
   let broken: Outage | undefined
-  const breakWith = (error: unknown): Outage => {
-    broken = error instanceof Outage ? error : diskOutage(plan.log.path, error)
-    plan.onBroken(broken)
-    return broken
+  /** The log takes no more: refuses a batch, what waits behind it and all that will come. */
+  const breakWith = (error: unknown, batch: readonly PendingCommit[]): void => {
+    const outage = error instanceof Outage ? error : diskOutage(plan.log.path, error)
+    broken = outage
+    plan.onBroken(outage)
+    for (const { reject } of [...batch, ...waiting]) reject(outage)
+    waiting = []
+    waitingBytes = 0
   }
   const write = (pending: readonly PendingCommit[], isSwept: boolean): void => {
     let batch = pending.filter(isWriterValid)
@@ -102,10 +106,7 @@ export const makeCommitQueue = (plan: CommitQueueDeps): CommitQueue => {
         continue
       }
       if (outcome.culprit === undefined) {
-        const outage = breakWith(outcome.failed)
-        for (const { reject } of [...batch, ...waiting]) reject(outage)
-        waiting = []
-        waitingBytes = 0
+        breakWith(outcome.failed, batch)
         return
       }
       outcome.culprit.reject(outcome.failed)
@@ -117,7 +118,11 @@ export const makeCommitQueue = (plan: CommitQueueDeps): CommitQueue => {
     if (waiting[0] !== batch[0]) return
     waiting = waiting.slice(batch.length)
     waitingBytes -= pendingBytes(batch)
-    write(batch, isSwept)
+    try {
+      write(batch, isSwept)
+    } catch (error) {
+      breakWith(error, batch)
+    }
   }
   let readyAtMs = 0
   const soon = (): void => {
@@ -125,11 +130,16 @@ export const makeCommitQueue = (plan: CommitQueueDeps): CommitQueue => {
     if (pauseMs <= 0) setImmediate(begin)
     else setTimeout(begin, pauseMs)
   }
+  /** Runs in no call of anyone: an error would end the process. */
   const begin = (): void => {
     const batch = nextBatch(waiting)
-    const lacking = bytesToFree(plan, batch)
-    if (lacking > 0) plan.makeRoom(lacking).then((isSwept) => turn(batch, isSwept))
-    else turn(batch, false)
+    try {
+      const lacking = bytesToFree(plan, batch)
+      if (lacking > 0) plan.makeRoom(lacking).then((isSwept) => turn(batch, isSwept))
+      else turn(batch, false)
+    } catch (error) {
+      breakWith(error, [])
+    }
   }
   const turn = (batch: readonly PendingCommit[], isSwept: boolean): void => {
     const beganMs = performance.now()
@@ -139,8 +149,9 @@ export const makeCommitQueue = (plan: CommitQueueDeps): CommitQueue => {
     if (waiting.length > 0) soon()
   }
   return {
-    flush: () => {
+    close: () => {
       while (waiting.length > 0) writeSome()
+      broken ??= new Outage('bus', `${plan.log.path} is closed`, { final: true })
     },
     add: (commit, alive) => {
       if (broken) return Promise.reject(broken)

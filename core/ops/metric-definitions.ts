@@ -112,7 +112,7 @@ export const COUNTERS = {
   ),
   graphqlDeliveries: defineMetric(
     'sluice_graphql_deliveries_total',
-    'Statements of GraphQL subscriptions for new blocks: `rows` were sent, `empty` had none',
+    'Statements of GraphQL subscriptions for new blocks: `rows` were sent, `empty` had none, `delayed` found no place and are tried again',
     'outcome',
   ),
   graphqlSubscriptionsEnded: defineMetric(

@@ -115,8 +115,10 @@ export class HistoryBudget {
     this.#entryCount += 1
     this.#bytes += bytes
     this.#kept.push(history)
+    const oldestMs = atMs - this.limits.maxAgeMs
     if (history.entries.length > this.limits.perSubject) this.#dropOldest(history)
-    this.#evict(entry.atMs - this.limits.maxAgeMs)
+    while ((history.entries[0]?.atMs ?? oldestMs) < oldestMs) this.#dropOldest(history)
+    this.#evict(oldestMs)
   }
 
   /** Drops all entries of a subject; its lost position stays known for a while. */

@@ -207,3 +207,23 @@ test('a node that has read every partition from its first record recovers from a
   assert.ok(recovery.recovered)
   assert.equal(recovery.publications.length, 1)
 })
+
+test('a record of the first 10 s of what was read of another partition is not a position to recover from', async (t) => {
+  const { clock, trade, commit, startNode } = await openChain(t)
+  const channel = channelOf(`dex-trade:eth_${TOKEN}`)
+  await commit(Array.from({ length: FILLERS }, () => trade(BUSY, USDC)))
+  clock.ms += 10_000
+  await commit([trade(TOKEN, USDC)])
+  clock.ms += 1
+  await commit([trade(TOKEN, USDC)])
+  const { hub } = await startNode()
+  const { epoch } = hub.positionOf(channel) ?? assert.fail()
+  const kept = hub.historyOf(channel, { since: undefined, reverse: false, limit: 10 })
+  assert.deepEqual(
+    kept?.publications.map(
+      ({ offset = 0 }) => hub.recover(channel, { epoch, offset }, PLAIN_VIEW).recovered,
+    ),
+    [false, true],
+    'the log may have taken an older trade of the other partition 10 s before',
+  )
+})

@@ -159,3 +159,27 @@ test('a process that is behind in a partition refuses whoever may have missed wh
   assert.equal(foundFrom(12), 1)
   assert.equal(foundFrom(13), 0)
 })
+
+test('publications older than the limit are not kept, of a quiet subject or of an active one', () => {
+  const history = new PublicationHistory(new HistoryBudget({ ...BOUNDS, perSubject: 5 }), 0)
+  const append = (subject: string, record: number, atMs: number): void =>
+    history.append(subject, {
+      offset: eventPosition(record, 0),
+      payload: {},
+      retraction: false,
+      atMs,
+    })
+  const times = (subject: string) => history.all(subject).map(({ atMs }) => atMs)
+  append('quiet', 1, 0)
+  append('busy', 2, 0)
+  append('busy', 3, 600)
+  append('busy', 4, 1_000)
+  assert.deepEqual([times('quiet'), times('busy')], [[0], [0, 600, 1_000]])
+  append('busy', 5, 1_600)
+  assert.deepEqual([times('quiet'), times('busy')], [[], [600, 1_000, 1_600]])
+  assert.equal(history.since('quiet', recordPosition(1)), undefined)
+  assert.equal(history.since('busy', recordPosition(2)), undefined)
+  assert.equal(history.since('busy', eventPosition(2, 0))?.length, 3)
+  append('busy', 6, 10_000)
+  assert.deepEqual(times('busy'), [10_000])
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getIntrospectionQuery, parse, visit } from 'graphql'
+import { GraphQLError, getIntrospectionQuery, parse, visit } from 'graphql'
 import { Fault } from '../../core/errors.ts'
 import { CUBES } from '../../schemas/cubes/all.ts'
 import { MIN_QUERY_MILLI_UNITS, PLANS } from '../../schemas/plans.ts'
@@ -228,4 +228,27 @@ test('introspection gives a bounded number of bytes, whatever its names are call
   assert.ok(bytesOf(named(Math.floor((most - 2 * short) / types))) <= most)
   const whole = bytesOf(getIntrospectionQuery({ descriptions: true }))
   assert.ok(whole < most / 2, `${whole} bytes`)
+})
+
+test('a plan that is kept is that of the operation, of the variables and of the kind that it was made for', () => {
+  const { plan } = createPlanner(CATALOGUE, LIMITS)
+  const query = `
+    query A($count: Int) { EVM(network: eth) { Blocks(limit: {count: $count}) { Block { Slot } } } }
+    query B($count: Int) { EVM(network: bsc) { Blocks(limit: {count: $count}) { Block { Slot } } } }`
+  const facts = (operationName: string, count: number) =>
+    plan({ query, operationName, variables: { count } }).selections.map(({ chains, limit }) => ({
+      chains,
+      count: limit.count,
+    }))
+  for (let turn = 0; turn < 2; turn += 1) {
+    assert.deepEqual(facts('A', 1), [{ chains: ['eth'], count: 1 }])
+    assert.deepEqual(facts('B', 1), [{ chains: ['bsc'], count: 1 }])
+    assert.deepEqual(facts('A', 2), [{ chains: ['eth'], count: 2 }])
+  }
+  const subscription = 'subscription { EVM(network: eth) { Blocks { Block { Slot } } } }'
+  assert.equal(plan({ query: subscription, kind: 'subscription' }).selections.length, 1)
+  assert.throws(() => plan({ query: subscription }), GraphQLError)
+  const asked = '{ EVM(network: eth) { Blocks { Block { Slot } } } }'
+  assert.equal(plan({ query: asked }).selections.length, 1)
+  assert.throws(() => plan({ query: asked, kind: 'subscription' }), GraphQLError)
 })

@@ -10,7 +10,7 @@ import { type Channel, parseChannel } from '../../serving/realtime/channel-name.
 import type { Push, Subscriber } from '../../serving/realtime/fanout.ts'
 import { Hub } from '../../serving/realtime/hub.ts'
 import { createFilterCompiler } from '../../serving/realtime/publication-filter.ts'
-import { HISTORY_LIMITS } from '../../serving/realtime/publication-history.ts'
+import { eventPosition, HISTORY_LIMITS } from '../../serving/realtime/publication-history.ts'
 import { createSubscriptionView, PLAIN_VIEW } from '../../serving/realtime/subscription-view.ts'
 import { buildCandleEvent, buildTradeEvent, TOKEN } from '../support/realtime-stack.ts'
 
@@ -205,4 +205,13 @@ test('a candle tells the queue of a slow reader which bucket it is of', () => {
     timestampMs: 0,
   })
   assert.deepEqual(buckets, [Number(candle.timestamp)])
+})
+
+test('a subscriber that is ahead of this node gets nothing a second time', () => {
+  const { hub, channel, subscriber, pushed, accept } = openHub()
+  hub.leave(subscriber, channel)
+  const after = eventPosition(1, 0)
+  hub.join(subscriber, channel, { after, view: PLAIN_VIEW })
+  for (const offset of [0, 1, 2]) accept(offset, offset, 0)
+  assert.deepEqual(pushed, [eventPosition(2, 0)])
 })

@@ -112,3 +112,19 @@ test('the limit of slots is exact, and a chain that had no block begins at its f
   assert.ok('scope' in first)
   assert.equal(first.scope?.added[0]?.hash, 'a1')
 })
+
+test('versions of a block that came and went behind the position are within the scope', async () => {
+  const blocks = [
+    block(1_000, 'a', 1_000),
+    block(1_001, 'gone', 1_002, true),
+    block(1_001, 'new', 1_003),
+  ]
+  const catchUp = createCatchUp(historyOf(blocks), { maxSlots: MAX_SLOTS })
+  const tip = blockTip({ slot: 1_000, hash: 'a1000' })
+  const step = await catchUp(feedAt(1_003, 1_001), tip, caller)
+  assert.ok('scope' in step)
+  assert.deepEqual(
+    [step.scope?.added.map(({ hash }) => hash), step.scope?.removed, step.scope?.fromSeq],
+    [['new1001'], [], 1_001],
+  )
+})

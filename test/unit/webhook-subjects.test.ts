@@ -74,6 +74,7 @@ const eventsOf = (kind: (typeof WEBHOOK_KIND_NAMES)[number]) =>
     ...webhookEvents([kind], topic as WebhookTopic, RECORDS[topic as WebhookTopic] as never, {
       chain: 'sol',
       hasSubject: () => true,
+      hasPriceLevel: () => true,
       crossedLevels: () => [1.5],
       swapPrice: () => '1',
     }),

@@ -41,6 +41,9 @@ export class LiveConnection {
   #messages: InboundBudget
   #controlFrames: InboundBudget
   #closedMs: number | undefined
+  #unsent = 0
+  /** Settles when everything that was given to `send` so far is with the client, or given up. */
+  #sending: Promise<unknown> = Promise.resolve()
 
   constructor(
     socket: Socket,
@@ -111,8 +114,26 @@ export class LiveConnection {
     this.close(LIVE_CLOSES.internal)
   }
 
-  /** Sends, then waits until the client has read enough of what is queued. Throws `ConnectionClosed` where it does not. */
+  /**
+   * Sends when the client has read enough of what was sent before, then waits until it has read enough of this: the transport
+   * never holds more than `maxQueuedBytes` and one text. Throws `ConnectionClosed` where the client does not read.
+   */
   async send(text: string): Promise<void> {
+    this.#unsent += 1
+    const sent = this.#sending.then(() => this.#write(text))
+    const done = (): void => {
+      this.#unsent -= 1
+    }
+    this.#sending = sent.then(done, done)
+    await sent
+  }
+
+  /** Settles when what is being sent is with the client; undefined where nothing is. */
+  backlog(): Promise<unknown> | undefined {
+    return this.#unsent > 0 ? this.#sending : undefined
+  }
+
+  async #write(text: string): Promise<void> {
     if (!this.open) throw new ConnectionClosed(LIVE_CLOSES.unavailable)
     this.socket.send(text)
     const { maxQueuedBytes, slowTimeoutMs } = this.#limits

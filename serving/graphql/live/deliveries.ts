@@ -1,14 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LimitFunction } from 'p-limit'
 import { Fault } from '../../../core/errors.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
 import type { FreshnessReader, Meter, Principal } from '../../interfaces.ts'
 import type { QueryCaller } from '../../queries/limited-reads.ts'
+import type { QueryQueue } from '../../queries/query-queue.ts'
 import { JSON_FORMAT } from '../answer-format.ts'
 import type { GraphqlEngine } from '../engine.ts'
 import { type ExecutionResult, executePlan } from '../execute.ts'
 import type { Plan } from '../plan.ts'
 import { runAndCharge } from '../run-and-charge.ts'
-import type { BlockFeed } from './block-feed.ts'
+import type { BlockFeed, FeedStep } from './block-feed.ts'
 import type { CatchUp, CatchUpStep, NotYet } from './catch-up.ts'
 import type { LiveLimits } from './limits.ts'
 import { type BlockTip, encodeCursor } from './resume-cursor.ts'
@@ -23,8 +25,10 @@ export interface DeliveryDeps {
   readonly freshness: FreshnessReader
   readonly metrics: Pick<Metrics, 'graphqlDeliveries'>
   readonly nowMs: () => number
-  readonly limits: Pick<LiveLimits, 'maxAnswerBytes' | 'maxQuietBlocks'>
+  readonly limits: Pick<LiveLimits, 'maxAnswerBytes' | 'maxQuietBlocks' | 'busyPauseMs'>
   readonly catchUp: CatchUp
+  /** Turns of the deliveries of all organizations. */
+  readonly turns: QueryQueue
 }
 
 /** One subscription as it begins. */
@@ -36,7 +40,9 @@ export interface SubscriptionSource {
   /** Positions to continue at, by chain; absent: it begins behind the newest block. */
   readonly resume?: ReadonlyMap<string, BlockTip>
   /** Turns of the organization's subscriptions that catch up. */
-  readonly turns: LimitFunction
+  readonly catchUpTurns: LimitFunction
+  /** Settles when the client may be sent more; undefined where it may now. Nothing runs for it meanwhile. */
+  readonly backlog: () => Promise<unknown> | undefined
   /** Called once, when blocks from now on are its own. */
   readonly onBegin: () => void
   /** Called once, however it ends: with the error that ended it, undefined where the client did. */
@@ -115,6 +121,18 @@ interface StepRun {
   readonly cursorAt: (tip: BlockTip) => string
 }
 
+/** Nothing is wrong but that there is too much to do now. */
+const isOverload = (error: unknown): boolean =>
+  error instanceof Fault &&
+  (error.faultName === 'SERVER_BUSY' || error.faultName === 'CONCURRENCY_LIMIT')
+
+/** What came on the chain since an operation. Throws `SubscriptionTooSlow` where that is too much. */
+const newsOf = (feed: BlockFeed, { seq }: Position): FeedStep | undefined => {
+  const step = feed.after(seq)
+  if (step === 'lost') throw new SubscriptionTooSlow('too many blocks behind')
+  return step
+}
+
 /** Resolves when one of the feeds has more. */
 const anyChange = async (feeds: readonly BlockFeed[], ended: AbortSignal): Promise<void> => {
   const waiting = new AbortController()
@@ -152,13 +170,16 @@ const createSteps = (source: SubscriptionSource, deps: StepDeps) => {
         throw error
       }
     }
-  const runInTurn = async (step: StepRun): Promise<StepResult> => {
-    if (step.before.isLive) return runStep(source, step, deps)
-    return source.turns(() => {
-      // The client may have left while it waited.
-      deps.signal.throwIfAborted()
-      return runStep(source, step, deps)
-    })
+  const runInTurn = (step: StepRun): Promise<StepResult | undefined> => {
+    const { principal, catchUpTurns, backlog } = source
+    const run = (): Promise<StepResult | undefined> =>
+      deps.turns.run(
+        principal.orgId,
+        // Others of the connection may have sent much while this one waited.
+        async () => (backlog() ? undefined : runStep(source, step, deps)),
+        deps.signal,
+      )
+    return step.before.isLive ? run() : catchUpTurns(run)
   }
   return {
     join: async (feed: BlockFeed): Promise<void> => {
@@ -179,14 +200,24 @@ const createSteps = (source: SubscriptionSource, deps: StepDeps) => {
           if (feed.stored().seq < before.seq) continue
           return { ...common, take: catchUp(feed, before) }
         }
-        const step = feed.after(before.seq)
-        if (step === 'lost') throw new SubscriptionTooSlow('too many blocks behind')
-        if (step) return { ...common, take: () => ({ ...step, isLast: true }) }
+        if (newsOf(feed, before) === undefined) continue
+        // Asked again in its turn: what has come meanwhile belongs to the same delivery.
+        const take = (): Step => {
+          const step = newsOf(feed, before)
+          return step ? { ...step, isLast: true } : { untilSeq: before.seq }
+        }
+        return { ...common, take }
       }
       return undefined
     },
-    run: async (step: StepRun): Promise<StepResult> => {
-      const result = await runInTurn(step)
+    /** Undefined where nothing was done: the client was sent much meanwhile, or there was too much to do, and a pause is over. */
+    run: async (step: StepRun): Promise<StepResult | undefined> => {
+      const result = await runInTurn(step).catch(async (error: unknown) => {
+        if (!isOverload(error)) throw error
+        deps.metrics.graphqlDeliveries.inc({ outcome: 'delayed' })
+        await sleep(deps.limits.busyPauseMs, undefined, { signal: deps.signal, ref: false })
+      })
+      if (!result) return undefined
       // At the end of the map: the next step is another chain's, where one has something.
       positions.delete(step.feed)
       positions.set(step.feed, result.position)
@@ -198,7 +229,7 @@ const createSteps = (source: SubscriptionSource, deps: StepDeps) => {
 
 /**
  * The deliveries of a subscription: the first `next` marks its beginning, and each one after that waits for blocks with rows.
- * Between two calls of `next` nothing runs; what came meanwhile is one delivery. `next` throws `SubscriptionTooSlow` where that is
+ * Between two calls of `next` nothing runs; what came meanwhile is one delivery. Where there is too much to do, it is tried again later. `next` throws `SubscriptionTooSlow` where that is
  * too much, `Fault` INVALID_CURSOR or CURSOR_EXPIRED where it cannot be resumed, and what the plan throws.
  */
 export const createDeliveries = (source: SubscriptionSource, deps: DeliveryDeps): Deliveries => {
@@ -222,13 +253,15 @@ export const createDeliveries = (source: SubscriptionSource, deps: DeliveryDeps)
     }
     while (!signal.aborted) {
       const step = steps.next()
-      if (step === undefined) {
-        await anyChange(feeds, signal)
+      const backlog = step && source.backlog()
+      if (step === undefined || backlog) {
+        await (backlog ?? anyChange(feeds, signal))
         continue
       }
-      const { delivery, blocks, removed } = await steps.run(step)
-      if (delivery === undefined) continue
-      const { body, rowCount } = delivery
+      const result = await steps.run(step)
+      if (result?.delivery === undefined) continue
+      const { blocks, removed } = result
+      const { body, rowCount } = result.delivery
       deps.metrics.graphqlDeliveries.inc({ outcome: rowCount > 0 ? 'rows' : 'empty' })
       quietBlocks += blocks
       // Without rows for long, a delivery takes the client's cursor along.

@@ -7,6 +7,8 @@ export interface LiveLimits {
   readonly maxResumeSlots: number
   /** Subscriptions of one organization in this process that catch up at the same time; more wait for their turn. */
   readonly catchUpsPerOrg: number
+  /** Pause of a subscription whose statement found no place in the queue. */
+  readonly busyPauseMs: number
   /** Blocks without rows after which a delivery without rows takes the cursor along. */
   readonly maxQuietBlocks: number
   /** Time for `connection_init`. */
@@ -21,7 +23,7 @@ export interface LiveLimits {
   readonly maxIdLength: number
   /** Bytes of the records of one delivery. */
   readonly maxAnswerBytes: number
-  /** Above this, the next delivery waits until the client has read. */
+  /** Above this, what is to be sent next on the connection waits until the client has read, and no delivery is made for it. */
   readonly maxQueuedBytes: number
   /** A client that reads nothing for so long is closed. */
   readonly slowTimeoutMs: number
@@ -36,6 +38,7 @@ export const LIVE_LIMITS: LiveLimits = {
   subscriptionsPerOrg: 200,
   maxResumeSlots: 16_384,
   catchUpsPerOrg: 2,
+  busyPauseMs: 1_000,
   maxQuietBlocks: 1_024,
   initTimeoutMs: 10_000,
   messagesInHand: 64,

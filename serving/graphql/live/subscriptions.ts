@@ -21,6 +21,7 @@ import { createCatchUp } from './catch-up.ts'
 import type { LiveConnection } from './connection.ts'
 import { createLiveConnections, LIVE_PATH } from './connections.ts'
 import { createDeliveries, type Deliveries, SubscriptionTooSlow } from './deliveries.ts'
+import { createDeliveryTurns } from './delivery-turns.ts'
 import { LIVE_CLOSES, LIVE_LIMITS, type LiveLimits } from './limits.ts'
 import { decodeCursorFor } from './resume-cursor.ts'
 import type { SubscribeRequest } from './ws-protocol.ts'
@@ -92,7 +93,7 @@ const createErrorReporter =
 interface OrgSubscriptions {
   count: number
   /** Those that catch up run one after another, a few at a time. */
-  readonly turns: LimitFunction
+  readonly catchUpTurns: LimitFunction
 }
 
 /** Plans and counts the subscriptions of the process. */
@@ -104,6 +105,7 @@ const createSubscriber = (
   const { engine, meter, metrics } = deps
   const perOrg = new Map<string, OrgSubscriptions>()
   const running = new Set<object>()
+  const turns = createDeliveryTurns(engine.reads, limits)
   const catchUp = createCatchUp(createBlockHistory(engine.reads), {
     maxSlots: limits.maxResumeSlots,
   })
@@ -113,7 +115,7 @@ const createSubscriber = (
     change: 1 | -1,
   ): OrgSubscriptions => {
     connection.subscriptions += change
-    const org = perOrg.get(orgId) ?? { count: 0, turns: pLimit(limits.catchUpsPerOrg) }
+    const org = perOrg.get(orgId) ?? { count: 0, catchUpTurns: pLimit(limits.catchUpsPerOrg) }
     org.count += change
     if (org.count > 0) perOrg.set(orgId, org)
     else perOrg.delete(orgId)
@@ -149,14 +151,15 @@ const createSubscriber = (
             followed.map(({ chain }) => chain),
             resume,
           )
-    const { turns } = count(connection, principal, 1)
+    const { catchUpTurns } = count(connection, principal, 1)
     const name = {}
     return createDeliveries(
       {
         plan,
         principal,
         feeds: followed,
-        turns,
+        catchUpTurns,
+        backlog: () => connection.backlog(),
         ...(tips && { resume: tips }),
         onBegin: () => metrics.graphqlSubscriptions.set(running.add(name).size),
         onEnd: (error) => {
@@ -166,7 +169,7 @@ const createSubscriber = (
           if (error !== undefined) countEnd(metrics, error, hadBegun)
         },
       },
-      { ...deps, limits, catchUp },
+      { ...deps, limits, catchUp, turns },
     )
   }
   return async (...given: Parameters<typeof subscribe>): Promise<Deliveries> => {

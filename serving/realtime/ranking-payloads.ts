@@ -8,7 +8,7 @@ import type { Payload } from './payload.ts'
 export interface RankedToken {
   readonly row: TokenRow
   readonly stats: readonly StatRow[]
-  /** When it was read, epoch milliseconds. */
+  /** When it was read, epoch milliseconds: the time of the numbers that have none of their own. */
   readonly readMs: number
 }
 

@@ -39,6 +39,7 @@ before(async () => {
       created_at: at(HEAD_MS - index * 60_000),
       created_tx: `0x${index}`,
       launch_family: index % 2 === 0 ? 'pump_fun' : 'bonk_fun',
+      migrated_family: index === 4 ? 'pumpswap' : '',
       migrated_at: index === 4 ? at(HEAD_MS) : null,
       _ver: 1,
     })),
@@ -265,6 +266,29 @@ test('a list element has its known parts and leaves out the rest', async () => {
     [ts?.b1h, ts?.s1h, ts?.tr1h, ts?.bviu1h, ts?.ciu1h, ts?.b1m],
     [4, 2, 6, '2', '0.0000002', undefined],
   )
+})
+
+test('where a token was launched and where it went is named by address, family and name, as far as they are known', async () => {
+  const { hub, listen } = makeHub()
+  const list = listen('dex-ranking-list:eth_new')
+  const single = listen('dex-ranking-token-list:eth_new')
+  await roundOf(hub)()
+  const origins = (elements: unknown) =>
+    (elements as { t: { a: string; lf?: object; mt?: object } }[]).map(({ t: { a, lf, mt } }) => ({
+      a,
+      lf,
+      mt,
+    }))
+  const pump = { pf: 'pump_fun', pn: 'Pump.fun' }
+  const found = origins(list.heard[0])
+  assert.deepEqual(found, [
+    { a: ONE, lf: pump, mt: undefined },
+    { a: TWO, lf: { pf: 'bonk_fun' }, mt: undefined },
+    { a: THREE, lf: pump, mt: undefined },
+    { a: FOUR, lf: { pf: 'bonk_fun' }, mt: undefined },
+    { a: FIVE, lf: pump, mt: { pf: 'pumpswap', pn: 'PumpSwap' } },
+  ])
+  assert.deepEqual(origins(single.heard), found)
 })
 
 test('the metric lists hold their elements', async () => {

@@ -67,6 +67,8 @@ interface SubscriberGroup {
   readonly view: SubscriptionView
   readonly topic: string
   readonly members: Map<Subscriber, GroupMember>
+  /** Members of a list that nothing was sent to since they joined; empty where the channel has no list. */
+  readonly newcomers: Set<Subscriber>
   directMembers: number
   /** Payload bytes published so far. */
   bytes: number
@@ -115,6 +117,7 @@ export class Fanout {
       after: options.after,
       billedBytes: group.bytes,
     })
+    if (channel.row.query !== null) group.newcomers.add(subscriber)
     if (isDirect) group.directMembers += 1
     else subscriber.socket.join(group.topic)
   }
@@ -129,6 +132,7 @@ export class Fanout {
     else subscriber.socket.leave(group.topic)
     if (group.view.pending) this.#pending -= 1
     group.members.delete(subscriber)
+    group.newcomers.delete(subscriber)
     memberships.delete(channel.literal)
     if (memberships.size === 0) this.#memberships.delete(subscriber)
     if (group.members.size > 0) return
@@ -142,6 +146,7 @@ export class Fanout {
     let sent = 0
     for (const group of this.#subjects.get(subject)?.values() ?? []) {
       if (!takesKind(group.view, outgoing)) continue
+      if (group.newcomers.size > 0) group.newcomers.clear()
       const { publications, payloadBytes } = outgoing.render(group.view)
       if (publications.length === 0) continue
       const { frames, firstFrames } = encodePublications(group, publications)
@@ -154,6 +159,26 @@ export class Fanout {
     return sent
   }
 
+  /** Sends what was sent to the others last to those who joined since. */
+  publishToNewcomers(subject: string, outgoing: OutgoingPublication): number {
+    let sent = 0
+    for (const group of this.#subjects.get(subject)?.values() ?? []) {
+      if (group.newcomers.size === 0) continue
+      const newcomers = [...group.newcomers]
+      group.newcomers.clear()
+      const { publications, payloadBytes } = outgoing.render(group.view)
+      if (publications.length === 0) continue
+      // The others have the last of these publications as their base, so that the group's stays what it is.
+      const encoded = { ...encodePublications(group, publications), payloadBytes }
+      sent += newcomers.length
+      for (const subscriber of newcomers) {
+        const member = group.members.get(subscriber)
+        if (member !== undefined) this.#deliver({ group, subscriber, member }, outgoing, encoded)
+      }
+    }
+    return sent
+  }
+
   #publishToTopic(topic: string, frames: readonly Frame[]): void {
     for (const frame of frames) {
       this.#publish(topic, frame)
@@ -161,29 +186,38 @@ export class Fanout {
     }
   }
 
-  /** Sends to the direct members. A member that has got its first payload can join the topic from then on. */
   #deliverDirectly(
     group: SubscriberGroup,
-    { offset, facet, bucketMs }: OutgoingPublication,
-    { frames, firstFrames, payloadBytes }: EncodedPublications & Pick<Push, 'payloadBytes'>,
+    outgoing: OutgoingPublication,
+    encoded: DirectPublications,
   ): void {
-    const { members, literal, row, view } = group
+    const { offset } = outgoing
+    for (const [subscriber, member] of group.members) {
+      if (!member.isDirect || (offset > 0 && offset <= member.after)) continue
+      this.#deliver({ group, subscriber, member }, outgoing, encoded)
+    }
+  }
+
+  /** Sends to one member, which can join the topic from then on where this was its first payload. */
+  #deliver(
+    { group, subscriber, member }: Recipient,
+    { facet, bucketMs }: OutgoingPublication,
+    { frames, firstFrames, payloadBytes }: DirectPublications,
+  ): void {
+    const { literal, row, view } = group
     // A delta whose base was replaced in the queue could not be read.
     const latest = row.delivery === 'latest' && !view.delta
-    for (const [subscriber, member] of members) {
-      if (!member.isDirect || (offset > 0 && offset <= member.after)) continue
-      const { hasBase } = member
-      member.hasBase = true
-      subscriber.deliver({
-        literal,
-        facet,
-        bucketMs,
-        payloadBytes,
-        latest,
-        frames: hasBase ? frames : firstFrames,
-      })
-      if (!hasBase) this.#updateDelivery(subscriber, group, member)
-    }
+    const { hasBase } = member
+    member.hasBase = true
+    subscriber.deliver({
+      literal,
+      facet,
+      bucketMs,
+      payloadBytes,
+      latest,
+      frames: hasBase ? frames : firstFrames,
+    })
+    if (!hasBase) this.#updateDelivery(subscriber, group, member)
   }
 
   /** Brings a subscriber's subscriptions in line with whether it is congested, and its bill up to date. */
@@ -223,6 +257,7 @@ export class Fanout {
       view,
       topic,
       members: new Map(),
+      newcomers: new Set(),
       directMembers: 0,
       bytes: 0,
       base: '',
@@ -236,6 +271,15 @@ interface EncodedPublications {
   readonly frames: readonly Frame[]
   /** For members that have no base: the first one is whole. */
   readonly firstFrames: readonly Frame[]
+}
+
+type DirectPublications = EncodedPublications & Pick<Push, 'payloadBytes'>
+
+/** A member of a group that is sent to by itself. */
+interface Recipient {
+  readonly group: SubscriberGroup
+  readonly subscriber: Subscriber
+  readonly member: GroupMember
 }
 
 /** Writes publications for a group, and moves its base on where it takes deltas. */

@@ -220,9 +220,20 @@ export class Hub {
     return this.#lists.all()
   }
 
-  /** Sends the elements of such a channel. */
-  publishList({ row, subject }: Channel, payloads: readonly Payload[]): void {
-    this.#publish({ ...PLAIN_KIND, row, subject, retraction: false }, payloads, 0)
+  /** Sends the elements of such a channel: to all of its subscribers, or to those who joined since a list was sent last. */
+  publishList(
+    { row, subject }: Channel,
+    payloads: readonly Payload[],
+    to: 'all' | 'newcomers',
+  ): void {
+    if (!this.#fanout.hasSubscribers(subject)) return
+    const render = createRenderer({ row, payloads, offset: 0 }, this.#options.numbers)
+    const outgoing = { ...PLAIN_KIND, render, offset: 0, retraction: false }
+    const sent =
+      to === 'all'
+        ? this.#fanout.publish(subject, outgoing)
+        : this.#fanout.publishToNewcomers(subject, outgoing)
+    this.#uncounted.set(row.prefix, (this.#uncounted.get(row.prefix) ?? 0) + sent)
   }
 
   /** See `Fanout.reconcile`. */

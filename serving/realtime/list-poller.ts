@@ -3,6 +3,7 @@ import type { RunningTask } from '../../core/bus/contract.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { emptyWork, type LimitedReads } from '../queries/limited-reads.ts'
+import type { Channel } from './channel-name.ts'
 import type { Hub } from './hub.ts'
 import { ListTurns } from './list-turns.ts'
 import type { Payload } from './payload.ts'
@@ -27,7 +28,7 @@ export const MAX_LISTS_PER_ROUND = 100
 /** Whose statements these are among those of the organizations. */
 const READER_ORG = 'streams'
 
-/** Reads the lists that have subscribers, one after the other, and publishes what changed or is new to one of them. */
+/** Reads the lists that have subscribers, one after the other, and publishes what changed or is new to one of the subscribers. */
 export const startListPoller = (options: ListPollerOptions): RunningTask => {
   const { everyMs = LIST_INTERVAL_MS } = options
   const stopping = new AbortController()
@@ -49,11 +50,16 @@ export const startListPoller = (options: ListPollerOptions): RunningTask => {
   }
 }
 
-/** A list as it was last sent: the text, and how often a client had joined by then. */
+/** A list as it was last sent: its text as if it had been read at time 0, and when it was read. */
 interface SentList {
   readonly text: string
-  readonly joins: number
+  readonly readMs: number
 }
+
+/** Payloads of a channel, as read at a time. */
+type PayloadsAt = (readMs: number) => readonly Payload[]
+
+const EMPTY_LIST = '[]'
 
 /** One round; it does not throw, so that a list that cannot be read leaves the others alone. */
 export const createListRound = (
@@ -66,20 +72,23 @@ export const createListRound = (
     const caller = { orgId: READER_ORG, plan: 'selfhost', signal, work: emptyWork() } as const
     return (await reads.query<never>(query, caller)).rows
   }
-  const publish = (list: SubscribedList, payloads: readonly Payload[]) => {
-    const { channel, joins } = list
-    const text = JSON.stringify(payloads)
+  const publish = (channel: Channel, payloadsAt: PayloadsAt, readMs: number): void => {
+    const text = JSON.stringify(payloadsAt(0))
     const before = sent.get(channel.subject)
-    sent.set(channel.subject, { text, joins })
-    if (before?.text === text && before.joins === joins) return
-    if (payloads.length === 0 && (before === undefined || before.text === text)) return
-    hub.publishList(channel, payloads)
+    if (before?.text !== text) sent.set(channel.subject, { text, readMs })
+    if (before?.text === text) {
+      if (text !== EMPTY_LIST) hub.publishList(channel, payloadsAt(before.readMs), 'newcomers')
+    } else if (before !== undefined || text !== EMPTY_LIST) {
+      hub.publishList(channel, payloadsAt(readMs), 'all')
+    }
   }
   const read = async (source: ListSource, lists: readonly SubscribedList[]): Promise<void> => {
     try {
-      const payloadsOf = await source.read(rows, nowMs())
-      for (const list of lists) {
-        if (list.channel.row.query !== null) publish(list, payloadsOf(list.channel.row.query))
+      const readMs = nowMs()
+      const payloadsOf = await source.read(rows)
+      for (const { channel } of lists) {
+        const { query } = channel.row
+        if (query !== null) publish(channel, (atMs) => payloadsOf(query, atMs), readMs)
       }
     } catch (error) {
       if (signal.aborted) return

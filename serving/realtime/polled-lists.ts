@@ -24,8 +24,8 @@ export type ReadRows = <Row>(query: Query) => Promise<readonly Row[]>
 /** What a list is read of; channels with equal sources share the answer. */
 export interface ListSource {
   readonly name: string
-  /** Payloads of the channels that are made of it, by the query of their family. */
-  read(rows: ReadRows, readMs: number): Promise<(query: ChannelQuery) => readonly Payload[]>
+  /** Payloads of the channels that are made of it, by the query of their family and the time that they tell as that of the reading. */
+  read(rows: ReadRows): Promise<(query: ChannelQuery, readMs: number) => readonly Payload[]>
 }
 
 /** Tokens of a ranking on a channel. */
@@ -63,11 +63,13 @@ const RANKING_ELEMENTS: Readonly<
 
 const rankingSource = (chain: string, address: string): ListSource => ({
   name: `ranking ${chain} ${address}`,
-  read: async (rows, readMs) => {
+  read: async (rows) => {
     const { ranking, launchpad } = splitRanking(address)
     const tokens = await readRanking(rows, { chain, ranking: ranking as Ranking, launchpad })
-    const ranked = tokens.map((token) => ({ ...token, readMs }))
-    return (query) => (query === 'walletPnl' ? [] : RANKING_ELEMENTS[query](ranked))
+    return (query, readMs) =>
+      query === 'walletPnl'
+        ? []
+        : RANKING_ELEMENTS[query](tokens.map((token) => ({ ...token, readMs })))
   },
 })
 

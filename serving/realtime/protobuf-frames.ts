@@ -14,8 +14,10 @@ import {
   toCommand,
 } from './protocol.ts'
 
-const SCHEMA = protobuf.loadSync(
+/** Commands and replies have the names of the schema, in JSON too; the library's own would be in camel case. */
+const SCHEMA = new protobuf.Root().loadSync(
   fileURLToPath(new URL('../../schemas/proto/centrifuge.proto', import.meta.url)),
+  { keepCase: true },
 )
 const COMMAND = SCHEMA.lookupType('centrifuge.Command')
 const FILTER_NODE = SCHEMA.lookupType('centrifuge.FilterNode')

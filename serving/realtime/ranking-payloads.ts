@@ -1,5 +1,6 @@
 import { formatDecimal, formatUnits } from '../../core/amounts.ts'
 import { SOCIAL_KEYS, type WindowStatKey } from '../../schemas/channel-keys.ts'
+import { protocolRow } from '../../schemas/protocols.ts'
 import type { StatRow } from '../queries/token-stats.ts'
 import type { HoldingColumns, TokenRow } from '../queries/tokens.ts'
 import type { Payload } from './payload.ts'
@@ -8,12 +9,14 @@ import type { Payload } from './payload.ts'
 export interface RankedToken {
   readonly row: TokenRow
   readonly stats: readonly StatRow[]
-  /** When it was read, epoch milliseconds. */
+  /** When it was read, epoch milliseconds: the time of the numbers that have none of their own. */
   readonly readMs: number
 }
 
 const launchPayload = (program: string, family: string): Payload | undefined =>
-  program === '' && family === '' ? undefined : { pa: program, pf: family }
+  program === '' && family === ''
+    ? undefined
+    : { pa: program, pf: family, pn: protocolRow(family)?.name }
 
 const linksPayload = (links: Readonly<Record<string, string>>): Payload | undefined => {
   const entries = Object.entries(SOCIAL_KEYS).flatMap(([key, { long }]) =>

@@ -3,14 +3,11 @@ import type { Channel } from './channel-name.ts'
 /** A channel whose lists a query gives, as far as it has subscribers. */
 export interface SubscribedList {
   readonly channel: Channel
-  /** How often it was joined. */
-  readonly joins: number
   /** Organizations that it has subscribers of. */
   readonly orgIds: Iterable<string>
 }
 
 interface Entry extends SubscribedList {
-  joins: number
   /** Subscribers of each organization. */
   readonly subscribers: Map<string, number>
 }
@@ -23,7 +20,6 @@ export class SubscribedLists {
     const { subject } = channel
     const list = this.#bySubject.get(subject) ?? newEntry(channel)
     this.#bySubject.set(subject, list)
-    list.joins += 1
     list.subscribers.set(orgId, (list.subscribers.get(orgId) ?? 0) + 1)
   }
 
@@ -43,5 +39,5 @@ export class SubscribedLists {
 
 const newEntry = (channel: Channel): Entry => {
   const subscribers = new Map<string, number>()
-  return { channel, joins: 0, subscribers, orgIds: { [Symbol.iterator]: () => subscribers.keys() } }
+  return { channel, subscribers, orgIds: { [Symbol.iterator]: () => subscribers.keys() } }
 }

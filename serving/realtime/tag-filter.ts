@@ -140,6 +140,9 @@ const isKey = (key: unknown): key is string =>
   key.split('.').length <= MAX_KEY_NAMES &&
   KEY.test(key)
 
+/** The prefix of the payload, which a key may have once or twice; paths have it once. */
+const KEY_PREFIX = /^(?:meta\.){1,2}/
+
 const writeLeaf = (out: BoundedText, { key, cmp, val = '', vals = [] }: Body): void => {
   const write = typeof cmp === 'string' && Object.hasOwn(LEAVES, cmp) ? LEAVES[cmp] : undefined
   const values = Array.isArray(vals) ? vals : [vals]
@@ -151,5 +154,5 @@ const writeLeaf = (out: BoundedText, { key, cmp, val = '', vals = [] }: Body): v
   ) {
     throw new InvalidTagFilter('not a comparison')
   }
-  write(out, { path: `meta.${key}`, value: val, values })
+  write(out, { path: `meta.${key.replace(KEY_PREFIX, '')}`, value: val, values })
 }

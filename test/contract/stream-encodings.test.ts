@@ -126,6 +126,10 @@ for (const transport of TRANSPORTS) {
         ofText.trades.publications.slice(0, 2).map(({ offset }) => offset),
       )
       await assert.rejects(binary.centrifuge.rpc('x', new Uint8Array()), { code: 108 })
+      await assert.rejects(binary.centrifuge.presence(TRADES), { code: 108 })
+      await assert.rejects(binary.centrifuge.presenceStats(TRADES), { code: 108 })
+      await assert.rejects(binary.centrifuge.publish(TRADES, new Uint8Array()), { code: 103 })
+      assert.equal(binary.sockets.length, 1, 'the connection stays')
       await assert.rejects(hear(binary, 'nope:eth'), /./)
       assert.deepEqual(text.errors, [])
     })
@@ -145,6 +149,18 @@ for (const transport of TRANSPORTS) {
         values(trades).map(({ t }) => t),
         [11, 12, 13, 14, 15].map((index) => buildTradeEvent(index).block?.timestamp),
       )
+    })
+
+    test('a client of either encoding learns that there is a hole', async () => {
+      for (const Kind of [ProtobufCentrifuge, Centrifuge]) {
+        const since = { epoch: 'another', offset: 5 }
+        const { subscribed } = await hear(await connect(Kind), TRADES, { since })
+        const told = subscribed.map(({ wasRecovering, recovered }) => ({
+          wasRecovering,
+          recovered,
+        }))
+        assert.deepEqual(told, [{ wasRecovering: true, recovered: false }])
+      }
     })
 
     test('filters of either kind work in Protobuf: as text, in the data, and as tags', async () => {

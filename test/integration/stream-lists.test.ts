@@ -1,6 +1,7 @@
 /** Channels whose lists are read from the store: rankings in every form, and a wallet's profit and loss, over a real engine. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { applyStringDelta } from 'fossil-delta'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
@@ -8,6 +9,7 @@ import { CHANNELS } from '../../schemas/channels.ts'
 import { createLimitedReads, type LimitedReads } from '../../serving/queries/limited-reads.ts'
 import { type Channel, parseChannel } from '../../serving/realtime/channel-name.ts'
 import type { Push, Subscriber } from '../../serving/realtime/fanout.ts'
+import type { Frame } from '../../serving/realtime/frame-codec.ts'
 import { Hub } from '../../serving/realtime/hub.ts'
 import { createListRound, MAX_LISTS_PER_ROUND } from '../../serving/realtime/list-poller.ts'
 import { createFilterCompiler } from '../../serving/realtime/publication-filter.ts'
@@ -37,6 +39,7 @@ before(async () => {
       created_at: at(HEAD_MS - index * 60_000),
       created_tx: `0x${index}`,
       launch_family: index % 2 === 0 ? 'pump_fun' : 'bonk_fun',
+      migrated_family: index === 4 ? 'pumpswap' : '',
       migrated_at: index === 4 ? at(HEAD_MS) : null,
       _ver: 1,
     })),
@@ -103,6 +106,27 @@ before(async () => {
     trade(3, 0, { side: 'BUY', amount: '1', amount_usd: '5', token_address: TWO }),
     trade(4, 0, { side: 'SELL', amount: '2', amount_usd: '3', realized_usd: '-1', cost_usd: '4' }),
   ])
+  await warehouse.insert('eth_token_holdings', [
+    {
+      token_address: FOUR,
+      hour: HEAD_MS / 1_000,
+      changed_at: at(HEAD_MS),
+      holders: 3,
+      top10_holders: 3,
+      top10_amount: '1000000',
+      top10_ratio: 0.5,
+      _ver: 1,
+    },
+  ])
+  await warehouse.insert('eth_token_markets', [
+    {
+      token_address: FOUR,
+      market_time: at(HEAD_MS),
+      total_supply: '2',
+      market_cap_usd: 4,
+      _ver: 1,
+    },
+  ])
   reads = createLimitedReads(warehouse, { share: 'point', surface: 'streams', metrics })
 })
 after(() => api.stop())
@@ -110,9 +134,30 @@ after(() => api.stop())
 interface Listener {
   readonly heard: unknown[]
   readonly bytes: () => number
+  readonly leave: () => void
+}
+
+interface ListenOptions {
+  readonly filter?: string
+  readonly delta?: boolean
+  readonly orgId?: string
+  /** Served by itself, as a slow reader is. */
+  readonly congested?: boolean
+}
+
+/** Puts the payloads of frames behind those heard so far. */
+const createReader = (heard: unknown[]): ((frame: Frame) => void) => {
+  let base = ''
+  return (frame) => {
+    const { data, delta } = JSON.parse(String(frame)).push.pub
+    if (typeof data !== 'string') return heard.push(data)
+    base = delta === true ? applyStringDelta(base, data) : data
+    return heard.push(JSON.parse(base))
+  }
 }
 
 const makeHub = () => {
+  const topics = new Map<string, Set<(frame: Frame) => void>>()
   const hub = new Hub({
     codec: localCodec(),
     quotes: new Map(),
@@ -120,7 +165,9 @@ const makeHub = () => {
     metrics: makeMetrics(),
     log: makeSilentLogger(),
     nowMs: () => HEAD_MS,
-    publish: () => undefined,
+    publish: (topic, frame) => {
+      for (const read of topics.get(topic) ?? []) read(frame)
+    },
   })
   const channelOf = (name: string): Channel => {
     const channel = parseChannel(name, new Set(['eth']))
@@ -128,44 +175,60 @@ const makeHub = () => {
     return channel
   }
   const filters = createFilterCompiler()
-  const listen = (
-    name: string,
-    filter?: string,
-    orgId = 'org',
-  ): Listener & { readonly leave: () => void } => {
+  const listen = (name: string, options: ListenOptions = {}): Listener => {
+    const { filter, delta = false, congested = false, orgId = 'org' } = options
     const channel = channelOf(name)
     const heard: unknown[] = []
+    const read = createReader(heard)
     let bytes = 0
     const subscriber: Subscriber = {
-      congested: true,
+      congested,
       orgId,
       deliver: ({ frames, payloadBytes }: Push) => {
-        heard.push(...frames.map((frame) => JSON.parse(String(frame)).push.pub.data))
+        for (const frame of frames) read(frame)
         bytes += payloadBytes
       },
-      bill: () => undefined,
+      bill: (more) => {
+        bytes += more
+      },
       socket: {
         send: () => undefined,
         ping: () => undefined,
         buffered: () => 0,
-        join: () => undefined,
-        leave: () => undefined,
+        join: (topic) => topics.set(topic, (topics.get(topic) ?? new Set()).add(read)),
+        leave: (topic) => topics.get(topic)?.delete(read),
         close: () => undefined,
         drop: () => undefined,
       },
     }
     const compiled = filter === undefined ? null : filters.compile(channel.row, filter)
     assert.ok(compiled !== undefined)
-    hub.join(subscriber, channel, { after: 0, view: createSubscriptionView({ filter: compiled }) })
-    return { heard, bytes: () => bytes, leave: () => hub.leave(subscriber, channel) }
+    const view = createSubscriptionView({ filter: compiled, delta })
+    hub.join(subscriber, channel, { after: 0, view })
+    return {
+      heard,
+      bytes: () => {
+        hub.reconcile(subscriber, [channel])
+        return bytes
+      },
+      leave: () => hub.leave(subscriber, channel),
+    }
   }
   return { hub, listen }
 }
 
+/** Rounds, each five seconds after the one before. */
 const roundOf = (hub: Hub, read: Pick<LimitedReads, 'query'> = reads) => {
   const options = { hub, reads: read, metrics: makeMetrics(), log: makeSilentLogger() }
-  return createListRound({ ...options, nowMs: () => HEAD_MS }, new AbortController().signal)
+  let clockMs = HEAD_MS - 5_000
+  const nowMs = (): number => clockMs
+  const round = createListRound({ ...options, nowMs }, new AbortController().signal)
+  return async (): Promise<void> => {
+    clockMs += 5_000
+    await round()
+  }
 }
+const ELEMENTS = CHANNELS.filter(({ query }) => query !== null && query !== 'walletPnl')
 const tokensOf = (list: unknown): readonly string[] =>
   (list as { t: { a: string } }[]).map(({ t }) => t.a)
 
@@ -205,13 +268,33 @@ test('a list element has its known parts and leaves out the rest', async () => {
   )
 })
 
+test('where a token was launched and where it went is named by address, family and name, as far as they are known', async () => {
+  const { hub, listen } = makeHub()
+  const list = listen('dex-ranking-list:eth_new')
+  const single = listen('dex-ranking-token-list:eth_new')
+  await roundOf(hub)()
+  const origins = (elements: unknown) =>
+    (elements as { t: { a: string; lf?: object; mt?: object } }[]).map(({ t: { a, lf, mt } }) => ({
+      a,
+      lf,
+      mt,
+    }))
+  const pump = { pf: 'pump_fun', pn: 'Pump.fun' }
+  const found = origins(list.heard[0])
+  assert.deepEqual(found, [
+    { a: ONE, lf: pump, mt: undefined },
+    { a: TWO, lf: { pf: 'bonk_fun' }, mt: undefined },
+    { a: THREE, lf: pump, mt: undefined },
+    { a: FOUR, lf: { pf: 'bonk_fun' }, mt: undefined },
+    { a: FIVE, lf: pump, mt: { pf: 'pumpswap', pn: 'PumpSwap' } },
+  ])
+  assert.deepEqual(origins(single.heard), found)
+})
+
 test('the metric lists hold their elements', async () => {
   const { hub, listen } = makeHub()
   const heard = Object.fromEntries(
-    CHANNELS.filter(({ query }) => query !== null && query !== 'walletPnl').map(({ prefix }) => [
-      prefix,
-      listen(`${prefix}:eth_new`),
-    ]),
+    ELEMENTS.map(({ prefix }) => [prefix, listen(`${prefix}:eth_new`)]),
   )
   await roundOf(hub)()
   const stats = heard['dex-ranking-token-stats-list']?.heard[0] as { a: string; b1h: number }[]
@@ -306,12 +389,11 @@ test('a wallet has one element per window, with realized profit and days of its 
 
 test('a filter keeps elements; a list of which none matches is not sent', async () => {
   const { hub, listen } = makeHub()
-  const some = listen('dex-ranking-list:eth_new', 'meta.ts.b1h > 3')
-  const long = listen(
-    'dex-ranking-list:eth_new',
-    'metadata.launchFrom.protocolFamily == "bonk_fun"',
-  )
-  const none = listen('dex-ranking-list:eth_new', 'meta.t.n == "nobody"')
+  const some = listen('dex-ranking-list:eth_new', { filter: 'meta.ts.b1h > 3' })
+  const long = listen('dex-ranking-list:eth_new', {
+    filter: 'metadata.launchFrom.protocolFamily == "bonk_fun"',
+  })
+  const none = listen('dex-ranking-list:eth_new', { filter: 'meta.t.n == "nobody"' })
   await roundOf(hub)()
   assert.deepEqual(some.heard.map(tokensOf), [[TWO]])
   assert.deepEqual(long.heard.map(tokensOf), [[TWO, FOUR]])
@@ -319,7 +401,7 @@ test('a filter keeps elements; a list of which none matches is not sent', async 
   assert.deepEqual([none.heard, none.bytes()], [[], 0])
 })
 
-test('a list is read once for all subscribers and not without any, and sent when it changed or has a new subscriber', async () => {
+test('a list is read once for all subscribers and not without any, and sent when it changed', async () => {
   const { hub, listen } = makeHub()
   let statements = 0
   const counting: Pick<LimitedReads, 'query'> = {
@@ -339,11 +421,87 @@ test('a list is read once for all subscribers and not without any, and sent when
   assert.deepEqual([first.heard.length, metric.heard.length], [1, 1], 'nothing has changed')
   const second = listen('dex-ranking-list:eth_new')
   await round()
-  assert.deepEqual([first.heard.length, second.heard.length, metric.heard.length], [2, 1, 1])
+  assert.deepEqual([first.heard.length, second.heard.length, metric.heard.length], [1, 1, 1])
+  assert.deepEqual(second.heard, first.heard)
   for (const { leave } of [first, second, metric]) leave()
   statements = 0
   await round()
   assert.equal(statements, 0)
+})
+
+const NEW_LISTS = ELEMENTS.map(({ prefix }) => `${prefix}:eth_new`)
+
+test('a list of which nothing but the time of reading has changed is not sent again', async () => {
+  const { hub, listen } = makeHub()
+  const heard = NEW_LISTS.map((name) => ({ name, ...listen(name) }))
+  const round = roundOf(hub)
+  await round()
+  const first = heard.map(({ name, heard: sent, bytes }) => [name, sent.length, bytes()])
+  assert.match(JSON.stringify(heard), new RegExp(`"ts":${HEAD_MS}`), 'there are times of reading')
+  for (let again = 0; again < 3; again += 1) await round()
+  assert.deepEqual(
+    heard.map(({ name, heard: sent, bytes }) => [name, sent.length, bytes()]),
+    first,
+  )
+})
+
+test('a new subscriber gets the list as it was sent last, and no other gets or pays for it again', async () => {
+  const { hub, listen } = makeHub()
+  const round = roundOf(hub)
+  const cases = NEW_LISTS.flatMap((name) =>
+    [
+      { congested: true, delta: true },
+      { congested: true, delta: false },
+      { congested: false, delta: true },
+      { congested: false, delta: false },
+    ].map((options) => ({ name, options, listener: listen(name, options) })),
+  )
+  const listeners = (): readonly unknown[] =>
+    cases.map(({ name, listener }) => [name, listener.heard, listener.bytes()])
+  await round()
+  const sent = structuredClone(listeners())
+  for (let join = 0; join < 3; join += 1) {
+    const added = cases.flatMap(({ name, options }) => [
+      { name, ...listen(name, options) },
+      { name, ...listen(name, { filter: `true || ${join} == 9` }) },
+    ])
+    await round()
+    await round()
+    assert.deepEqual(
+      added.map(({ name, heard, bytes }) => [name, heard, bytes()]),
+      sent.flatMap((one) => [one, one]),
+    )
+    added[0]?.leave()
+  }
+  assert.deepEqual(listeners(), sent)
+})
+
+test('changes of a list reach old and new subscribers alike, with deltas too', async () => {
+  let symbol = 'T'
+  const changing: Pick<LimitedReads, 'query'> = {
+    query: async <Row>(...words: Parameters<LimitedReads['query']>) => {
+      const answer = await reads.query<Row>(...words)
+      const rows = answer.rows.map((row) => Object.assign({}, row, { symbol }))
+      return Object.assign({}, answer, { rows })
+    },
+  }
+  const { hub, listen } = makeHub()
+  const round = roundOf(hub, changing)
+  const listeners: Listener[] = []
+  for (let step = 0; step < 3; step += 1) {
+    for (const delta of [true, false]) {
+      listeners.push(listen('dex-ranking-token-list:eth_new', { delta }))
+    }
+    await round()
+    symbol += 'x'
+    listeners.push(listen('dex-ranking-token-list:eth_new', { delta: true }))
+    await round()
+    const last = listeners.map(({ heard }) => heard.slice(-TOKENS.length))
+    for (const list of last) assert.deepEqual(list, last[0])
+    const [element] = (last[0] ?? []) as readonly { readonly t: { readonly s: string } }[]
+    assert.equal(element?.t.s, symbol)
+  }
+  assert.equal(listeners[0]?.heard.length, 4 * TOKENS.length)
 })
 
 test('a list that cannot be read is counted and leaves the others alone', async () => {
@@ -364,9 +522,9 @@ test('many lists of one organization leave the list of another its turn in each 
   const { hub, listen } = makeHub()
   const shared = addressFromNumber(5_003)
   for (let at = 0; at < 1_000; at += 1)
-    listen(`dex-wallet-pnl-list:eth_${addressFromNumber(5_000 + at)}`, undefined, 'many')
-  listen('dex-ranking-list:eth_new', undefined, 'one')
-  listen(`dex-wallet-pnl-list:eth_${shared}`, undefined, 'one')
+    listen(`dex-wallet-pnl-list:eth_${addressFromNumber(5_000 + at)}`, { orgId: 'many' })
+  listen('dex-ranking-list:eth_new', { orgId: 'one' })
+  listen(`dex-wallet-pnl-list:eth_${shared}`, { orgId: 'one' })
   const asked: string[] = []
   const counting: Pick<LimitedReads, 'query'> = {
     query: async (query) => {

@@ -10,8 +10,9 @@ import { PROTOBUF_FRAMES } from '../../serving/realtime/protobuf-frames.ts'
 import { MAX_COMMANDS } from '../../serving/realtime/protocol.ts'
 import { requestedFilter } from '../../serving/realtime/publication-filter.ts'
 
-const SCHEMA = protobuf.loadSync(
+const SCHEMA = new protobuf.Root().loadSync(
   fileURLToPath(new URL('../../schemas/proto/centrifuge.proto', import.meta.url)),
+  { keepCase: true },
 )
 const COMMAND = SCHEMA.lookupType('centrifuge.Command')
 const FILTER_NODE = SCHEMA.lookupType('centrifuge.FilterNode')

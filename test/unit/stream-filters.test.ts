@@ -381,6 +381,45 @@ test('a tag filter gives the same results as the same filter expression', () => 
   }
 })
 
+test('the key of a tag filter may be short or long, with the prefix meta once, twice or not at all', () => {
+  const LEAF_RESULTS: readonly (readonly [leaf: object, candle: boolean])[] = [
+    [{ cmp: 'eq', val: '55.5' }, true],
+    [{ cmp: 'eq', val: '7' }, false],
+    [{ cmp: 'neq', val: '55.5' }, false],
+    [{ cmp: 'neq', val: '7' }, true],
+    [{ cmp: 'in', vals: ['7', '55.5'] }, true],
+    [{ cmp: 'nin', vals: ['7', '55.5'] }, false],
+    [{ cmp: 'ex' }, true],
+    [{ cmp: 'nex' }, false],
+    [{ cmp: 'sw', val: '55' }, true],
+    [{ cmp: 'ew', val: '55' }, false],
+    [{ cmp: 'ct', val: '5.5' }, true],
+    [{ cmp: 'gt', val: '55' }, true],
+    [{ cmp: 'lte', val: '55' }, false],
+  ]
+  const ABSENT: ReadonlySet<string> = new Set(['neq', 'nin', 'nex'])
+  const check = (prefix: ChannelPrefix, payload: Payload, leaf: object, expected: boolean) => {
+    const text = requestedFilter({ tf: leaf })
+    assert.ok(text !== undefined, JSON.stringify(leaf))
+    assert.equal(matches(prefix, text, payload), expected, `${JSON.stringify(leaf)} as ${text}`)
+  }
+  for (const before of ['', 'meta.', 'meta.meta.']) {
+    for (const [leaf, expected] of LEAF_RESULTS) {
+      for (const name of ['v', 'volume'])
+        check('dex-candle', CANDLE, { key: before + name, ...leaf }, expected)
+      const { cmp } = leaf as { readonly cmp: string }
+      for (const name of ['zzz', 'mt.pf', 'migratedTo.protocolFamily', 'meta'])
+        check('dex-new-token', TOKEN, { key: before + name, ...leaf }, ABSENT.has(cmp))
+    }
+    for (const name of ['lf.pf', 'launchFrom.protocolFamily', 'launchFrom.pf']) {
+      const key = before + name
+      check('dex-new-token', TOKEN, { key, cmp: 'eq', val: 'pump_fun' }, true)
+      check('dex-new-token', TOKEN, { key, cmp: 'neq', val: 'pump_fun' }, false)
+      check('dex-new-token', TOKEN, { key, cmp: 'nex' }, false)
+    }
+  }
+})
+
 test('a tag in an absent object counts as an absent tag', () => {
   const cases: readonly (readonly [object, boolean])[] = [
     [{ key: 'lf.pf', cmp: 'eq', val: 'pump_fun' }, true],

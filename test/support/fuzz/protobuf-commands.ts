@@ -2,8 +2,9 @@ import protobuf from 'protobufjs'
 import type { Random } from '../../../simulator/node/random.ts'
 import { mutateBytes, randomDeepJson, randomJson, randomText } from './random-values.ts'
 
-const SCHEMA = protobuf.loadSync(
+const SCHEMA = new protobuf.Root().loadSync(
   new URL('../../../schemas/proto/centrifuge.proto', import.meta.url).pathname,
+  { keepCase: true },
 )
 const COMMAND = SCHEMA.lookupType('centrifuge.Command')
 const FILTER_NODE = SCHEMA.lookupType('centrifuge.FilterNode')
@@ -82,7 +83,17 @@ const randomBody = (channel: string, random: Random): Fields => {
     () => ({ history: { channel, limit: 10, since } }),
     () => ({ refresh: { token: randomText(random) } }),
     () => ({ connect: { token: randomText(random), headers: { a: randomText(random) } } }),
-    () => ({ [random.pick(['publish', 'presence', 'send', 'rpc', 'ping', 'sub_refresh'])]: {} }),
+    () => ({
+      [random.pick([
+        'publish',
+        'presence',
+        'presence_stats',
+        'send',
+        'rpc',
+        'ping',
+        'sub_refresh',
+      ])]: {},
+    }),
     () => ({}),
   ])()
 }

@@ -56,7 +56,11 @@ import * as wallet from '../../serving/queries/wallet-history.ts'
 import { pnlList, pnlTotalsQuery } from '../../serving/queries/wallet-pnl.ts'
 import { pnlSummaryQuery } from '../../serving/queries/wallet-pnl-summary.ts'
 import { walletStatsQuery } from '../../serving/queries/wallet-stats.ts'
-import { attemptsQuery, messageQuery } from '../../serving/queries/webhook-attempts.ts'
+import {
+  attemptsQuery,
+  messageQuery,
+  wasAttemptedQuery,
+} from '../../serving/queries/webhook-attempts.ts'
 import { endpointMessagesQuery, endpointStatsQuery } from '../../serving/queries/webhook-stats.ts'
 import {
   failedMessagesQuery,
@@ -407,6 +411,7 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     before: { atMs: TO, id: 'a-1' },
   }),
   'webhook message': messageQuery('msg-1'),
+  'webhook message attempted': wasAttemptedQuery(['ep-1', 'ep-2'], 'msg-1'),
   'webhook messages of an endpoint': endpointMessagesQuery({
     endpointId: 'ep-1',
     sinceMs: 0,

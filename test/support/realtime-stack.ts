@@ -115,6 +115,8 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
   const config = loadConfig({})
   const authUrl = (): string => 'https://auth.test'
   const metrics = makeMetrics()
+  /** Servers of one stack count together, also what a process observes once. */
+  const shared: Metrics = { ...metrics, observe: (metric, read) => metrics.observe(metric, read) }
   const organizations = await createOrganizations({
     bus,
     codec,
@@ -154,7 +156,7 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
         admission: createAdmission(config),
         host: '127.0.0.1',
         port,
-        metrics,
+        metrics: shared,
         log,
         nowMs,
         ...(transport && { transport }),

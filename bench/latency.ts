@@ -84,7 +84,7 @@ const bareDelays = async ({ brokers }: KafkaServers, blockTrades: number): Promi
   return delays.sort((a, b) => a - b)
 }
 
-/** Starts a thread of this folder and gives its first message, if it sends one. */
+/** Starts a thread whose module lies in this folder. */
 const startThread = (name: string, data: unknown) => {
   const { url, execArgv } = resolveWorkerModule(new URL(`./${name}`, import.meta.url))
   const worker = new Worker(url, {

@@ -5,27 +5,17 @@ import { WebSocket } from 'ws'
 import { makeErrorBoundary } from '../../core/ops/error-boundary.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { createMeter } from '../../serving/billing/meter.ts'
 import type { LiveConnection } from '../../serving/graphql/live/connection.ts'
 import { createLiveConnections } from '../../serving/graphql/live/connections.ts'
 import type { Deliveries } from '../../serving/graphql/live/deliveries.ts'
 import { LIVE_LIMITS } from '../../serving/graphql/live/limits.ts'
-import type { Principal } from '../../serving/interfaces.ts'
 import { AdmissionControl } from '../../serving/realtime/admission.ts'
 import type { Socket } from '../../serving/realtime/socket.ts'
 import { startSocketServer, type Transport } from '../../serving/realtime/start-socket-server.ts'
+import { liveOptions } from '../support/live-options.ts'
 import { until } from '../support/until.ts'
 import { TRANSPORTS } from '../support/websocket-transports.ts'
 
-const PRINCIPAL: Principal = {
-  kind: 'api-key',
-  orgId: 'org',
-  appId: 'app',
-  credentialId: 'key',
-  plan: 'selfhost',
-  scopes: [],
-  expiresAtMs: null,
-}
 const MIB = 1_024 * 1_024
 /** As the server of an installation has it. */
 const TRANSPORT_LIMIT = 2 * MIB
@@ -57,19 +47,7 @@ const startServer = async (t: TestContext, transport: Transport, bodyLength: num
     return deliveries
   }
   const { events } = createLiveConnections({
-    guard: {
-      identify: async () => PRINCIPAL,
-      authenticate: () => PRINCIPAL,
-      onRevoked: () => () => undefined,
-    },
-    meter: createMeter({ nowMs }),
-    upgrade: {
-      nowMs,
-      statusMode: 'semantic',
-      allowedOrigins: [],
-      trustedProxies: [],
-      docsUrl: 'https://docs.example',
-    },
+    ...liveOptions(nowMs),
     limits: { ...LIVE_LIMITS, slowTimeoutMs: SLOW_TIMEOUT_MS },
     admission: new AdmissionControl({
       connections: 10,

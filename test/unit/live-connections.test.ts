@@ -4,23 +4,12 @@ import { test } from 'node:test'
 import { makeErrorBoundary } from '../../core/ops/error-boundary.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { createMeter } from '../../serving/billing/meter.ts'
 import { createLiveConnections } from '../../serving/graphql/live/connections.ts'
 import { LIVE_CLOSES, LIVE_LIMITS } from '../../serving/graphql/live/limits.ts'
-import type { Principal } from '../../serving/interfaces.ts'
 import { AdmissionControl } from '../../serving/realtime/admission.ts'
 import type { Socket } from '../../serving/realtime/socket.ts'
+import { liveOptions } from '../support/live-options.ts'
 import { until } from '../support/until.ts'
-
-const PRINCIPAL: Principal = {
-  kind: 'api-key',
-  orgId: 'org',
-  appId: 'app',
-  credentialId: 'key',
-  plan: 'selfhost',
-  scopes: [],
-  expiresAtMs: null,
-}
 
 /** Connections on a clock that the test moves. */
 const startConnections = () => {
@@ -28,19 +17,7 @@ const startConnections = () => {
   const nowMs = (): number => clock.nowMs
   const metrics = makeMetrics()
   const connections = createLiveConnections({
-    guard: {
-      identify: async () => PRINCIPAL,
-      authenticate: () => PRINCIPAL,
-      onRevoked: () => () => undefined,
-    },
-    meter: createMeter({ nowMs }),
-    upgrade: {
-      nowMs,
-      statusMode: 'semantic',
-      allowedOrigins: [],
-      trustedProxies: [],
-      docsUrl: 'https://docs.example',
-    },
+    ...liveOptions(nowMs),
     limits: LIVE_LIMITS,
     admission: new AdmissionControl({
       connections: 10,

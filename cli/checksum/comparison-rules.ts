@@ -157,6 +157,7 @@ export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   wallet_balances: { how: 'newest' },
   token_holdings: { how: 'newest' },
   wallet_token_pnl: { how: 'newest' },
+  token_traders: { how: 'newest' },
   wallet_pnl_trades: { how: 'blocks' },
   token_prices: { how: 'newest', absent: 'price_usd IS NULL AND price_native IS NULL' },
   token_markets: { how: 'newest', absent: 'total_supply IS NULL AND market_cap_usd IS NULL' },

@@ -12,6 +12,7 @@ import {
 import { TokenParams } from '../../schemas/api/token.ts'
 import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
 import {
+  type HolderPlaceRow,
   type HolderRow,
   type HolderSearch,
   holdersQuery,
@@ -133,19 +134,31 @@ const readPools = async (
   return new Set(found.rows.map(({ pool }) => pool))
 }
 
-/** Rows with their bodies; the first `top` that are not pools are called top holders. */
+/** Holders among the given wallets with every number, in their order; who holds nothing is missing. */
+const readHolders = async (
+  { warehouse }: Pick<RouteDeps, 'warehouse'>,
+  { chain, token }: { readonly chain: string; readonly token: string },
+  wallets: readonly string[],
+): Promise<readonly HolderRow[]> => {
+  if (wallets.length === 0) return []
+  const { rows } = await warehouse.query<HolderRow>(walletHoldersQuery(chain, token, wallets))
+  const byHolder = new Map(rows.map((row) => [row.holder, row]))
+  return wallets.flatMap((wallet) => byHolder.get(wallet) ?? [])
+}
+
+/** Bodies of rows by holder; the first `top` that are not pools are called top holders. */
 const holderBodies = async (
   deps: Pick<RouteDeps, 'warehouse' | 'nowMs'>,
   rows: readonly HolderRow[],
   { chain, top }: { readonly chain: string; readonly top: number },
-): Promise<ReadonlyMap<HolderRow, readonly TokenHolder[]>> => {
+): Promise<ReadonlyMap<string, readonly TokenHolder[]>> => {
   const pools = await readPools(deps, chain, rows)
   const tops = new Set(rows.filter(({ holder }) => !pools.has(holder)).slice(0, top))
   const nowMs = deps.nowMs()
   return new Map(
     rows.map((row) => {
       const context = { nowMs, isPool: pools.has(row.holder), isTop: tops.has(row) }
-      return [row, [holderBody(row, context)]]
+      return [row.holder, [holderBody(row, context)]]
     }),
   )
 }
@@ -189,18 +202,20 @@ export const holderRoutes =
             after,
             rows: limit + 1,
           }
-          const rows = chain.enabled
-            ? (await deps.warehouse.query<HolderRow>(holdersQuery(search))).rows
+          const places = chain.enabled
+            ? (await deps.warehouse.query<HolderPlaceRow>(holdersQuery(search))).rows
             : []
           if (chain.enabled) await setFreshnessHeaders(reply, deps.freshness, chain.id)
           const pageRequest = { limit, direction, hasCursor: after !== undefined }
-          const page = createPage(rows, pageRequest, (row) =>
+          const page = createPage(places, pageRequest, (row) =>
             codec.encode({ key: row.sort_key, holder: row.holder }),
           )
+          const holders = page.data.map(({ holder }) => holder)
+          const found = await readHolders(deps, { chain: chain.id, token }, holders)
           const isFromTheTop = after === undefined && descending && direction === 'next'
           const top = isFromTheTop && AMOUNT_SORTS.has(sortBy) ? TOP_HOLDERS : 0
-          const bodies = await holderBodies(deps, page.data, { chain: chain.id, top })
-          return pageEnvelope(page, (row) => bodies.get(row) ?? [])
+          const bodies = await holderBodies(deps, found, { chain: chain.id, top })
+          return pageEnvelope(page, ({ holder }) => bodies.get(holder) ?? [])
         },
       )
     }
@@ -220,12 +235,9 @@ export const holderRoutes =
         const wallets = parseAddressList(chain.id, query.walletAddresses, 'walletAddresses')
         if (!chain.enabled) return []
         await setFreshnessHeaders(reply, deps.freshness, chain.id)
-        const statement = walletHoldersQuery(chain.id, token, wallets)
-        const { rows } = await deps.warehouse.query<HolderRow>(statement)
+        const rows = await readHolders(deps, { chain: chain.id, token }, wallets)
         const bodies = await holderBodies(deps, rows, { chain: chain.id, top: 0 })
-        return wallets.flatMap((wallet) =>
-          rows.filter(({ holder }) => holder === wallet).flatMap((row) => bodies.get(row) ?? []),
-        )
+        return wallets.flatMap((wallet) => bodies.get(wallet) ?? [])
       },
     )
   }

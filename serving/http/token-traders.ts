@@ -7,7 +7,12 @@ import {
   TRADERS_QUERY,
 } from '../../schemas/api/trader.ts'
 import type { KeysetRow } from '../queries/keyset-list.ts'
-import { type TraderRow, tokenTradersList } from '../queries/token-traders.ts'
+import {
+  type TraderPlaceRow,
+  type TraderRow,
+  tokenTradersList,
+  tokenTradersQuery,
+} from '../queries/token-traders.ts'
 import { type TaggedTraderRow, taggedTraderList } from '../queries/trader-tags.ts'
 import {
   formatTime,
@@ -80,7 +85,13 @@ const topTradersRoute = (segment: 'traders' | 'topTraders' | 'toptraders'): Chai
         descending: isDescending(query.sortDirection),
         tag: query.tag,
       }),
-    bodies: (rows: readonly TraderRow[]) => rows.map(topTraderBody),
+    bodies: async (places: readonly TraderPlaceRow[], { chain, params, rows }) => {
+      if (places.length === 0) return []
+      const wallets = places.map(({ wallet }) => wallet)
+      const found = await rows<TraderRow>(tokenTradersQuery(chain.id, params.tokenAddress, wallets))
+      const byWallet = new Map(found.map((row) => [row.wallet, topTraderBody(row)]))
+      return wallets.flatMap((wallet) => byWallet.get(wallet) ?? [])
+    },
   })
 
 const PERCENT = 100

@@ -32,6 +32,11 @@ export interface HolderRow {
   readonly losses: string | null
   readonly dev: string
   readonly creators: readonly string[]
+}
+
+/** A holder's place, as the warehouse answers it. */
+export interface HolderPlaceRow {
+  readonly holder: string
   /** Sort key as exact text. */
   readonly sort_key: string
 }
@@ -54,12 +59,12 @@ export interface HolderSearch {
   readonly rows: number
 }
 
-const OPEN_POSITION_SQL = 'least(ifNull(p.position_amount, 0), units)'
-
 interface SortDefinition {
   readonly sql: string
   /** A sort key read from its exact text. */
   readonly read: string
+  /** True: it depends on what trading the token brought, the row `p`. */
+  readonly needsTrades: boolean
 }
 
 /** What a holder's numbers are read from again: exact types only, so that no two places of a list have one text. */
@@ -70,24 +75,37 @@ const PARAMETER_SQL = {
   bits: 'toUInt64({key:String})',
 } as const
 
+const ofHolder = (sql: string, key: 'amount' | 'time'): SortDefinition => ({
+  sql,
+  read: PARAMETER_SQL[key],
+  needsTrades: false,
+})
+const ofTrades = (sql: string, key: 'money' | 'bits'): SortDefinition => ({
+  sql,
+  read: PARAMETER_SQL[key],
+  needsTrades: true,
+})
 const moneySql = (column: string): string => `toDecimal256(ifNull(p.${column}, 0), 12)`
 
-const AMOUNT_SORT: SortDefinition = { sql: 'h.balance', read: PARAMETER_SQL.amount }
+const REALIZED_SQL = 'toFloat64(ifNull(p.total_realized_usd, 0))'
+const OPEN_POSITION_SQL =
+  'least(ifNull(p.position_amount, 0), toFloat64(h.balance) / pow(10, ifNull(h.decimals, 0)))'
+const UNREALIZED_SQL = `if(toFloat64(ifNull(p.position_amount, 0)) = 0, 0,
+  (${OPEN_POSITION_SQL} * ifNull(price, 0) - toFloat64(p.position_cost_usd) * ${OPEN_POSITION_SQL} / toFloat64(p.position_amount)))`
+
+const AMOUNT_SORT = ofHolder('h.balance', 'amount')
 const HOLDER_SORTS: Readonly<Record<HolderSort, SortDefinition>> = {
   amountPercentage: AMOUNT_SORT,
   holdingUsd: AMOUNT_SORT,
   usdValue: AMOUNT_SORT,
-  totalPnl: { sql: sortableBits('realized + unrealized'), read: PARAMETER_SQL.bits },
-  realizedPnl: { sql: moneySql('total_realized_usd'), read: PARAMETER_SQL.money },
-  unrealizedPnl: { sql: sortableBits('unrealized'), read: PARAMETER_SQL.bits },
-  buyVolume: { sql: moneySql('buy_amount_usd'), read: PARAMETER_SQL.money },
-  sellVolume: { sql: moneySql('sell_amount_usd'), read: PARAMETER_SQL.money },
-  netflowUsd: {
-    sql: `${moneySql('buy_amount_usd')} - ${moneySql('sell_amount_usd')}`,
-    read: PARAMETER_SQL.money,
-  },
-  lastActiveAt: { sql: 'toUnixTimestamp64Milli(h.last_seen)', read: PARAMETER_SQL.time },
-  createdAt: { sql: 'toUnixTimestamp64Milli(h.first_seen)', read: PARAMETER_SQL.time },
+  totalPnl: ofTrades(sortableBits(`${REALIZED_SQL} + ${UNREALIZED_SQL}`), 'bits'),
+  realizedPnl: ofTrades(moneySql('total_realized_usd'), 'money'),
+  unrealizedPnl: ofTrades(sortableBits(UNREALIZED_SQL), 'bits'),
+  buyVolume: ofTrades(moneySql('buy_amount_usd'), 'money'),
+  sellVolume: ofTrades(moneySql('sell_amount_usd'), 'money'),
+  netflowUsd: ofTrades(`${moneySql('buy_amount_usd')} - ${moneySql('sell_amount_usd')}`, 'money'),
+  lastActiveAt: ofHolder('toUnixTimestamp64Milli(h.last_seen)', 'time'),
+  createdAt: ofHolder('toUnixTimestamp64Milli(h.first_seen)', 'time'),
 }
 
 const optionalColumn = (column: string, name: string): string =>
@@ -109,33 +127,29 @@ const TRADING_COLUMNS = [
   optionalColumn('losses', 'losses'),
 ].join(', ')
 
-/** Holders of a token with every number; `which` narrows them, `sort` is a row of `HOLDER_SORTS`. */
-const holdersSelect = (chain: string, sort: HolderSort, which: string): string => `
-WITH (SELECT (any(price_usd), any(price_native)) FROM (SELECT * FROM ${chain}_token_prices FINAL WHERE token_address = {token:String})) AS price,
-  (SELECT any(total_supply) FROM (SELECT * FROM ${chain}_token_markets FINAL WHERE token_address = {token:String})) AS total,
-  (SELECT (any(dev), any(creators.address)) FROM (SELECT * FROM ${chain}_tokens FINAL WHERE token_address = {token:String})) AS birth,
-  toFloat64(h.balance) / pow(10, ifNull(h.decimals, 0)) AS units,
-  toFloat64(ifNull(p.total_realized_usd, 0)) AS realized,
-  if(toFloat64(ifNull(p.position_amount, 0)) = 0, 0, (${OPEN_POSITION_SQL} * ifNull(price.1, 0) - toFloat64(p.position_cost_usd) * ${OPEN_POSITION_SQL} / toFloat64(p.position_amount))) AS unrealized
-SELECT h.holder AS holder, toString(h.balance) AS balance, h.decimals AS decimals,
-  toString(toUnixTimestamp64Milli(h.first_seen)) AS first_ms, toString(toUnixTimestamp64Milli(h.last_seen)) AS last_ms,
-  price.1 AS price_usd, price.2 AS price_native, toString(total) AS supply, ${TRADING_COLUMNS},
-  birth.1 AS dev, birth.2 AS creators, ${HOLDER_SORTS[sort].sql} AS sort_value, toString(sort_value) AS sort_key
-FROM (SELECT * FROM ${chain}_token_holders FINAL WHERE token_address = {token:String} AND balance > 0 AND holder NOT IN {burnt:Array(String)} ${which}) AS h
-LEFT JOIN (SELECT *, ${valuedAmountsSql()} FROM ${chain}_wallet_token_pnl FINAL WHERE token_address = {token:String}) AS p ON p.wallet = h.holder`
+const priceSql = (chain: string, columns: string): string =>
+  `(SELECT ${columns} FROM (SELECT * FROM ${chain}_token_prices FINAL WHERE token_address = {token:String})) AS price`
 
-/** One page of a token's holders, read in the wanted direction. */
+const HOLDER_SQL =
+  'token_address = {token:String} AND balance > 0 AND holder NOT IN {burnt:Array(String)}'
+
+/** Holders of a page, read in the wanted direction; of every holder only what the order needs is read. */
 export const holdersQuery = (search: HolderSearch): Query => {
   const { chain, token, sort, descending, direction, after, rows } = search
+  const { sql, read, needsTrades } = HOLDER_SORTS[sort]
   const down = descending === (direction === 'next')
   const way = down ? 'DESC' : 'ASC'
   const past = down ? '<' : '>'
   const position =
-    after === undefined
-      ? ''
-      : `WHERE (sort_value, holder) ${past} (${HOLDER_SORTS[sort].read}, {holder:String})`
+    after === undefined ? '' : `WHERE (sort_value, holder) ${past} (${read}, {holder:String})`
+  const trades = needsTrades
+    ? `\nLEFT JOIN (SELECT * FROM ${chain}_token_traders FINAL WHERE token_address = {token:String}) AS p ON p.wallet = h.holder`
+    : ''
   return {
-    sql: `SELECT * EXCEPT (sort_value) FROM (${holdersSelect(chain, sort, '')}) ${position} ORDER BY sort_value ${way}, holder ${way} LIMIT {rows:UInt32}`,
+    sql: `SELECT holder, toString(sort_value) AS sort_key FROM (
+${needsTrades ? `WITH ${priceSql(chain, 'any(price_usd)')} ` : ''}SELECT h.holder AS holder, ${sql} AS sort_value
+FROM (SELECT * FROM ${chain}_token_holders FINAL WHERE ${HOLDER_SQL}) AS h${trades}
+) ${position} ORDER BY sort_value ${way}, holder ${way} LIMIT {rows:UInt32}`,
     params: {
       token,
       rows,
@@ -145,13 +159,22 @@ export const holdersQuery = (search: HolderSearch): Query => {
   }
 }
 
-/** The given wallets as holders of a token; who holds nothing is missing. */
+/** The given wallets as holders of a token with every number, in no order; who holds nothing is missing. */
 export const walletHoldersQuery = (
   chain: string,
   token: string,
   wallets: readonly string[],
 ): Query => ({
-  sql: `SELECT * EXCEPT (sort_value) FROM (${holdersSelect(chain, 'amountPercentage', 'AND holder IN {wallets:Array(String)}')})`,
+  sql: `WITH ${priceSql(chain, '(any(price_usd), any(price_native))')},
+  (SELECT any(total_supply) FROM (SELECT * FROM ${chain}_token_markets FINAL WHERE token_address = {token:String})) AS total,
+  (SELECT (any(dev), any(creators.address)) FROM (SELECT * FROM ${chain}_tokens FINAL WHERE token_address = {token:String})) AS birth
+SELECT h.holder AS holder, toString(h.balance) AS balance, h.decimals AS decimals,
+  toString(toUnixTimestamp64Milli(h.first_seen)) AS first_ms, toString(toUnixTimestamp64Milli(h.last_seen)) AS last_ms,
+  price.1 AS price_usd, price.2 AS price_native, toString(total) AS supply, ${TRADING_COLUMNS},
+  birth.1 AS dev, birth.2 AS creators
+FROM (SELECT * FROM ${chain}_token_holders FINAL WHERE ${HOLDER_SQL} AND holder IN {wallets:Array(String)}) AS h
+LEFT JOIN (SELECT *, ${valuedAmountsSql()} FROM ${chain}_wallet_token_pnl FINAL
+  WHERE wallet IN {wallets:Array(String)} AND token_address = {token:String}) AS p ON p.wallet = h.holder`,
   params: { token, wallets, burnt: burnAddressesOf(chain) },
 })
 

@@ -1,3 +1,4 @@
+import type { Query } from '../../core/clickhouse/client.ts'
 import type { TraderSort, TraderTag } from '../../schemas/api/trader.ts'
 import {
   type KeysetList,
@@ -10,7 +11,7 @@ import { walletsWithTagsSql } from './trader-tags.ts'
 import { valuedAmountsSql } from './valued-amounts.ts'
 
 /** A trader of a token; amounts in token units, money in USD, exact text. */
-export interface TraderRow extends KeysetRow {
+export interface TraderRow {
   readonly wallet: string
   readonly buys: string
   readonly sells: string
@@ -36,21 +37,47 @@ export interface TraderRow extends KeysetRow {
   readonly is_dev: number
 }
 
-const TRADER_SORTS: Readonly<Record<TraderSort, OrderColumn>> = {
-  totalPnl: {
-    sql: sortableBits('toFloat64(t.realized_usd) + ifNull(t.unrealized_usd, 0)'),
-    type: 'UInt64',
-  },
-  realizedPnl: moneyColumn('t.realized_usd'),
-  unrealizedPnl: { sql: sortableBits('ifNull(t.unrealized_usd, 0)'), type: 'UInt64' },
-  buyVolume: moneyColumn('t.buy_usd'),
-  sellVolume: moneyColumn('t.sell_usd'),
-  netflowUsd: moneyColumn('t.buy_usd - t.sell_usd'),
-  lastActiveAt: { sql: 't.last_ms', type: 'Int64' },
-  createdAt: { sql: 't.first_ms', type: 'Int64' },
+/** Place of a trader in a list. */
+export interface TraderPlaceRow extends KeysetRow {
+  readonly wallet: string
 }
 
-/** Traders of a token over their lives, by a sort; `tag` narrows them to a kind. */
+interface TraderOrder {
+  readonly column: OrderColumn
+  /** True: it also depends on the price and on what the trader holds. */
+  readonly needsValue: boolean
+}
+
+const stored = (column: OrderColumn): TraderOrder => ({ column, needsValue: false })
+const valued = (sql: string): TraderOrder => ({
+  column: { sql: sortableBits(sql), type: 'UInt64' },
+  needsValue: true,
+})
+
+const TRADER_SORTS: Readonly<Record<TraderSort, TraderOrder>> = {
+  totalPnl: valued('toFloat64(t.realized_usd) + ifNull(t.unrealized_usd, 0)'),
+  realizedPnl: stored(moneyColumn('t.realized_usd')),
+  unrealizedPnl: valued('ifNull(t.unrealized_usd, 0)'),
+  buyVolume: stored(moneyColumn('t.buy_usd')),
+  sellVolume: stored(moneyColumn('t.sell_usd')),
+  netflowUsd: stored(moneyColumn('t.buy_usd - t.sell_usd')),
+  lastActiveAt: stored({ sql: 't.last_ms', type: 'Int64' }),
+  createdAt: stored({ sql: 't.first_ms', type: 'Int64' }),
+}
+
+const priceSql = (chain: string): string =>
+  `(SELECT any(price_usd) FROM ${chain}_token_prices FINAL WHERE token_address = {token:String}) AS price`
+
+/** What the trader of a row `p` still has of what it bought, at most what it holds by the row `h`, with cost and profit. */
+const OPEN_PART_SQL = `toFloat64(ifNull(p.position_amount, 0)) AS position,
+    if(h.holder = '' OR isNull(h.decimals), position, least(position, toFloat64(h.balance) / exp10(assumeNotNull(h.decimals)))) AS open_units,
+    if(position = 0, 0, toFloat64(p.position_cost_usd) * open_units / position) AS open_cost_usd,
+    if(position = 0, 0, price * open_units - open_cost_usd) AS unrealized_usd`
+
+const holdingsSql = (chain: string, which = ''): string =>
+  `(SELECT holder, balance, decimals FROM ${chain}_token_holders FINAL WHERE token_address = {token:String}${which}) AS h ON h.holder = p.wallet`
+
+/** Addresses of a token's traders over their lives, by a sort; `tag` narrows them to a kind. */
 export const tokenTradersList = (
   chain: string,
   token: string,
@@ -63,34 +90,42 @@ export const tokenTradersList = (
     readonly descending: boolean
     readonly tag: TraderTag | undefined
   },
-): KeysetList => ({
-  with: `(SELECT any(price_usd) FROM ${chain}_token_prices FINAL WHERE token_address = {token:String}) AS price,
-  (SELECT any(dev) FROM ${chain}_tokens FINAL WHERE token_address = {token:String}) AS maker`,
-  columns: `t.wallet AS wallet, toString(t.buys) AS buys, toString(t.sells) AS sells, toString(t.wins) AS wins, toString(t.losses) AS losses,
-  toString(t.buy_amount) AS buy_amount, toString(t.sell_amount) AS sell_amount,
-  toString(t.valued_bought) AS valued_bought, toString(t.valued_sold) AS valued_sold, toString(t.buy_usd) AS buy_usd,
-  toString(t.sell_usd) AS sell_usd, toString(t.realized_usd) AS realized_usd, t.open_cost_usd AS open_cost_usd,
-  t.unrealized_usd AS unrealized_usd, t.price_usd AS price_usd, toString(t.balance) AS balance, t.decimals AS decimals,
-  t.position AS position, toString(t.close_ms) AS close_ms, toString(t.first_ms) AS first_ms, toString(t.last_ms) AS last_ms,
-  t.is_dev AS is_dev`,
-  from: `(SELECT p.wallet AS wallet, p.buys AS buys, p.sells AS sells, p.wins AS wins, p.losses AS losses,
-    p.buy_amount AS buy_amount, p.sell_amount AS sell_amount, ${valuedAmountsSql('p')}, p.buy_amount_usd AS buy_usd, p.sell_amount_usd AS sell_usd,
-    p.total_realized_usd AS realized_usd, price AS price_usd, if(h.holder = '', NULL, h.balance) AS balance, h.decimals AS decimals,
-    toFloat64(ifNull(p.position_amount, 0)) AS position,
-    if(h.holder = '' OR isNull(h.decimals), position, least(position, toFloat64(h.balance) / exp10(assumeNotNull(h.decimals)))) AS open_units,
-    if(position = 0, 0, toFloat64(p.position_cost_usd) * open_units / position) AS open_cost_usd,
-    if(position = 0, 0, price * open_units - open_cost_usd) AS unrealized_usd,
-    toUnixTimestamp64Milli(p.close_time) AS close_ms, toUnixTimestamp64Milli(p.first_time) AS first_ms,
-    toUnixTimestamp64Milli(p.last_time) AS last_ms, p.wallet = maker AND maker != '' AS is_dev
-  FROM (SELECT * FROM ${chain}_wallet_token_pnl FINAL WHERE token_address = {token:String}${
+): KeysetList => {
+  const { column, needsValue } = TRADER_SORTS[sort]
+  const tagged =
     tag === undefined
       ? ''
       : ` AND wallet IN (SELECT wallet FROM (${walletsWithTagsSql(chain, [tag])}))`
-  }) AS p
-  LEFT JOIN (SELECT holder, balance, decimals FROM ${chain}_token_holders FINAL WHERE token_address = {token:String}) AS h
-    ON h.holder = p.wallet) AS t`,
-  where: [],
-  order: [TRADER_SORTS[sort], { sql: 't.wallet', type: 'String' }],
-  descending,
-  params: { token },
+  return {
+    ...(needsValue && { with: priceSql(chain) }),
+    columns: 't.wallet AS wallet',
+    from: `(SELECT p.wallet AS wallet, p.buy_amount_usd AS buy_usd, p.sell_amount_usd AS sell_usd, p.total_realized_usd AS realized_usd,
+    toUnixTimestamp64Milli(p.first_time) AS first_ms, toUnixTimestamp64Milli(p.last_time) AS last_ms${needsValue ? `, ${OPEN_PART_SQL}` : ''}
+  FROM (SELECT * FROM ${chain}_token_traders FINAL WHERE token_address = {token:String}${tagged}) AS p${needsValue ? `\n  LEFT JOIN ${holdingsSql(chain)}` : ''}) AS t`,
+    where: [],
+    order: [column, { sql: 't.wallet', type: 'String' }],
+    descending,
+    params: { token },
+  }
+}
+
+/** What trading a token brought to the given wallets, in no order; who did not trade it is missing. */
+export const tokenTradersQuery = (
+  chain: string,
+  token: string,
+  wallets: readonly string[],
+): Query => ({
+  sql: `WITH ${priceSql(chain)},
+  (SELECT any(dev) FROM ${chain}_tokens FINAL WHERE token_address = {token:String}) AS maker
+SELECT p.wallet AS wallet, toString(p.buys) AS buys, toString(p.sells) AS sells, toString(p.wins) AS wins, toString(p.losses) AS losses,
+  toString(p.buy_amount) AS buy_amount, toString(p.sell_amount) AS sell_amount, toString(p.valued_bought) AS valued_bought,
+  toString(p.valued_sold) AS valued_sold, toString(p.buy_amount_usd) AS buy_usd, toString(p.sell_amount_usd) AS sell_usd,
+  toString(p.total_realized_usd) AS realized_usd, price AS price_usd, if(h.holder = '', NULL, toString(h.balance)) AS balance, h.decimals AS decimals,
+  ${OPEN_PART_SQL},
+  toString(toUnixTimestamp64Milli(p.close_time)) AS close_ms, toString(toUnixTimestamp64Milli(p.first_time)) AS first_ms,
+  toString(toUnixTimestamp64Milli(p.last_time)) AS last_ms, p.wallet = maker AND maker != '' AS is_dev
+FROM (SELECT *, ${valuedAmountsSql()} FROM ${chain}_wallet_token_pnl FINAL
+  WHERE wallet IN {wallets:Array(String)} AND token_address = {token:String}) AS p
+LEFT JOIN ${holdingsSql(chain, ' AND holder IN {wallets:Array(String)}')}`,
+  params: { token, wallets },
 })

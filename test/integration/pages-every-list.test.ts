@@ -164,6 +164,7 @@ beforeEach(async () => {
     'eth_dex_trades_enriched',
     'eth_dex_trades_by_wallet',
     'eth_liquidity_changes',
+    'eth_token_traders',
     'eth_redpacket_creations',
     'eth_blocks',
   ]) {

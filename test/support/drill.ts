@@ -158,7 +158,7 @@ const DRILLS: Readonly<Record<string, Drill>> = {
   },
   'list-rows': {
     about:
-      '[ROWS [ROUNDS [PART]]]: every paged list of the REST API over tables of ROWS generated rows, default 1,000,000',
+      '[ROWS [ROUNDS [PART [FOLDER]]]]: every paged list of the REST API over tables of ROWS generated rows, default 1,000,000',
     run: (words) => run(['test/support/drills/list-rows.ts', ...words]),
   },
   webhooks: {

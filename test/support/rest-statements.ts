@@ -48,7 +48,7 @@ import { hotTokensQuery, rankingQuery, tokenList } from '../../serving/queries/t
 import { tokenNamesQuery } from '../../serving/queries/token-names.ts'
 import { searchQuery } from '../../serving/queries/token-search.ts'
 import { statsQuery } from '../../serving/queries/token-stats.ts'
-import { tokenTradersList } from '../../serving/queries/token-traders.ts'
+import { tokenTradersList, tokenTradersQuery } from '../../serving/queries/token-traders.ts'
 import { tokensQuery } from '../../serving/queries/tokens.ts'
 import { taggedTraderList } from '../../serving/queries/trader-tags.ts'
 import { gainerList, topTradersList, tradesList } from '../../serving/queries/trades.ts'
@@ -204,6 +204,13 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     direction: 'prev',
     after: { key: '5', holder: WALLET },
   }),
+  'holders by profit': holdersQuery({
+    ...HOLDERS,
+    sort: 'totalPnl',
+    descending: true,
+    direction: 'next',
+    after: undefined,
+  }),
   'some holders': walletHoldersQuery(CHAIN, TOKEN, [WALLET]),
   'pools among holders': poolsAmongQuery(CHAIN, [WALLET]),
   'tokens that a wallet holds': worth.holdingList({ ...NET_WORTH, trusted: false }),
@@ -340,6 +347,12 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     descending: true,
     tag: undefined,
   }),
+  'traders of a token by profit': tokenTradersList(CHAIN, TOKEN, {
+    sort: 'totalPnl',
+    descending: true,
+    tag: undefined,
+  }),
+  'some traders of a token': tokenTradersQuery(CHAIN, TOKEN, [WALLET]),
   'snipers of a token': tokenTradersList(CHAIN, TOKEN, {
     sort: 'createdAt',
     descending: false,

@@ -1,5 +1,5 @@
 import { localCodec } from '../../../core/codec/local-codec.ts'
-import { makeMetrics } from '../../../core/ops/metrics.ts'
+import { type Metrics, makeMetrics } from '../../../core/ops/metrics.ts'
 import type { CatchUp } from '../../../ingestors/start.ts'
 import { createRandom } from '../../../simulator/node/random.ts'
 import { type ChainView, createScheduleChain } from './chain.ts'
@@ -34,6 +34,20 @@ export interface ScheduleRunner {
   totals(): Readonly<Record<string, number>>
 }
 
+/** Metrics whose observers all end at once: a process that a fault ends leaves its own behind, with all that they refer to. */
+const trackObservers = (metrics: Metrics) => {
+  const ends = new Set<() => void>()
+  const observe: Metrics['observe'] = (...observed) => {
+    const end = metrics.observe(...observed)
+    ends.add(end)
+    return end
+  }
+  const end = (): void => {
+    for (const endOne of ends) endOne()
+  }
+  return { metrics: { ...metrics, observe }, end }
+}
+
 /** Puts this process on simulated time and makes what all schedules share. */
 export const createScheduleRunner = (): ScheduleRunner => {
   const [codec, metrics, tables] = [localCodec(), makeMetrics(), replacingTables()]
@@ -43,7 +57,8 @@ export const createScheduleRunner = (): ScheduleRunner => {
   const run = async (seed: number): Promise<ScheduleReport> => {
     const chain = createScheduleChain(seed)
     const partitions = 1 + createRandom(seed, 5).below(3)
-    const shared = { codec, metrics, time, seed, partitions }
+    const observers = trackObservers(metrics)
+    const shared = { codec, metrics: observers.metrics, time, seed, partitions }
     const last: ChainView = { ...chain.last, atMs: 0 }
     const straight = { ...chain, views: [last], last }
     const [wantRows, gotRows] = [1, 2].map(() => new SimulatedWarehouse('eth', tables)) as [
@@ -81,6 +96,7 @@ export const createScheduleRunner = (): ScheduleRunner => {
         ...exactDifferences({ got: disturbed.shared, want: again.shared }, codec),
       )
     }
+    observers.end()
     const operations = disturbed.shared.ends('eth.blocks')[0]?.end ?? 0
     count('blocks', chain.last.blocks.length)
     count('reorgs', chain.reorgs)

@@ -3,6 +3,8 @@ ALTER TABLE {chain}_tokens
   ADD COLUMN IF NOT EXISTS launch_pool String CODEC(ZSTD(1)) AFTER launch_name,
   ADD COLUMN IF NOT EXISTS migrated_name LowCardinality(String) AFTER migrated_family;
 
+-- By window, as lists of tokens read one window of every token; in small granules, so that the windows of one token are found by few rows each. Chains
+-- that had this table before are kept by token, with the same rows to every reader.
 CREATE TABLE IF NOT EXISTS {chain}_token_stats (
   token_address String CODEC(ZSTD(1)),
   resolution LowCardinality(String),
@@ -33,8 +35,8 @@ CREATE TABLE IF NOT EXISTS {chain}_token_stats (
   liquidity_change_ratio Nullable(Float64),
   version UInt64
 ) ENGINE=ReplacingMergeTree(version)
-ORDER BY (token_address, resolution)
-SETTINGS {storage};
+ORDER BY (resolution, token_address)
+SETTINGS {storage}, index_granularity=512;
 
 CREATE TABLE IF NOT EXISTS {chain}_token_prices (
   token_address String CODEC(ZSTD(1)),

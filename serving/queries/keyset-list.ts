@@ -36,6 +36,8 @@ export interface KeysetList {
    * and a place holds the time behind the sort columns.
    */
   readonly time?: string
+  /** Rows count only where a table has their `column`. The table is asked for a few rows at a time: it may have very many others. */
+  readonly members?: { readonly column: string; readonly table: string }
   /** Lengths of the windows that are read before all of a list with times, ms, shortest first. Default: those of a list with many rows an hour. */
   readonly windowsMs?: readonly number[]
 }
@@ -140,6 +142,27 @@ FROM ${source}${page}`,
     },
   }
 }
+
+/** The list with its condition on members in the statement itself, for where rows that count are rare. */
+export const membersOnly = ({ members, ...list }: KeysetList): KeysetList =>
+  members === undefined
+    ? list
+    : {
+        ...list,
+        where: [
+          ...list.where,
+          `t.${members.column} IN (SELECT ${members.column} FROM ${members.table})`,
+        ],
+      }
+
+/** Which of the values are members: rows of the column alone. */
+export const membersQuery = (
+  { column, table }: NonNullable<KeysetList['members']>,
+  values: readonly string[],
+): Query => ({
+  sql: `SELECT ${column} FROM ${table} WHERE ${column} IN {values:Array(String)}`,
+  params: { values },
+})
 
 /** Order of what happened on a chain, in the columns of the row `t`. */
 export const POSITION_ORDER: readonly OrderColumn[] = [

@@ -6,6 +6,8 @@ import {
   type KeysetRow,
   type KeysetSlice,
   type ListWindow,
+  membersOnly,
+  membersQuery,
   sliceQuery,
 } from './keyset-list.ts'
 
@@ -65,6 +67,27 @@ const slotBound = (
   return isDown ? { fromSlot: Math.max(0, startSlot - slots) } : { toSlot: startSlot + slots }
 }
 
+/** Rows that are read of a list with members for each row that is wanted. */
+const CANDIDATES_PER_ROW = 4
+
+/** Rows of a slice that count: among the nearest, and where too few of these do, among all. */
+const readMembers = async <Row extends KeysetRow>(
+  list: KeysetList & { readonly members: NonNullable<KeysetList['members']> },
+  slice: KeysetSlice,
+  query: (statement: Query) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> => {
+  const { members, ...open } = list
+  const wanted = slice.rows * CANDIDATES_PER_ROW
+  const candidates = await query(sliceQuery(open, { ...slice, rows: wanted }))
+  if (candidates.length === 0) return []
+  const memberOf = (row: Row): string => String(row[members.column as keyof Row])
+  const found = await query(membersQuery(members, candidates.map(memberOf)))
+  const known = new Set(found.map(memberOf))
+  const rows = candidates.filter((row) => known.has(memberOf(row)))
+  if (rows.length >= slice.rows || candidates.length < wanted) return rows.slice(0, slice.rows)
+  return query(sliceQuery(membersOnly(list), slice))
+}
+
 /**
  * Reads a slice of a list. One with times is asked for its nearest hour first, then its nearest day, or for windows of its own, then for the rest of the
  * chain, until a page is full: days are partitions of the tables. Gives what one statement over the whole chain gives. `chain` null: nothing of it is
@@ -81,6 +104,8 @@ export const readInWindows = async <Row extends KeysetRow>(
     readonly query: (statement: Query) => Promise<readonly Row[]>
   },
 ): Promise<readonly Row[]> => {
+  const { members } = list
+  if (members !== undefined) return readMembers<Row>({ ...list, members }, slice, query)
   if (list.time === undefined) return query(sliceQuery(list, slice))
   const isDown = isReadDown(list, slice)
   const placeMs = timeOf(list, slice.after)

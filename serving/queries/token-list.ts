@@ -30,6 +30,8 @@ const parseSort = (name: string): { readonly window: ListWindow; readonly number
   return { window: window as ListWindow, number: number as ListNumber }
 }
 
+const LONGEST = LIST_WINDOWS.h24
+
 /** What the list of tokens is asked for: a sort by its name, and bounds by parameter as decimal text. */
 export interface TokenListRequest {
   readonly sortBy: string
@@ -50,16 +52,25 @@ export const tokenList = (chain: string, request: TokenListRequest): KeysetList 
       { window, number },
     ]),
   )
-  const columns = [...numbers].map(
-    ([name, { window, number }]) =>
-      `anyIf(toNullable(${NUMBER_SQL[number]}), resolution = '${LIST_WINDOWS[window]}') AS ${name}`,
+  // Every token with trades on the last day has the longest window.
+  const resolutions = [
+    ...new Set([LONGEST, ...[...numbers.values()].map(({ window }) => LIST_WINDOWS[window])]),
+  ]
+  const isOne = resolutions.length === 1
+  const columns = [...numbers].map(([name, { window, number }]) =>
+    isOne
+      ? `toNullable(${NUMBER_SQL[number]}) AS ${name}`
+      : `anyIf(toNullable(${NUMBER_SQL[number]}), resolution = '${LIST_WINDOWS[window]}') AS ${name}`,
   )
   const last = descending ? '0' : '18446744073709551615'
   return {
     columns: 't.token_address AS token_address',
     from: `(SELECT token_address, ${columns.join(', ')} FROM ${chain}_token_stats FINAL
-  WHERE stat_time > (SELECT max(block_time) FROM ${chain}_blocks) - INTERVAL 1 DAY
-  GROUP BY token_address HAVING token_address IN (SELECT token_address FROM ${chain}_tokens FINAL)) AS t`,
+  WHERE resolution IN (${resolutions.map((name) => `'${name}'`).join(', ')}) AND stat_time > (SELECT max(block_time) FROM ${chain}_blocks) - INTERVAL 1 DAY${isOne ? '' : '\n  GROUP BY token_address'}) AS t`,
+    members: {
+      column: 'token_address',
+      table: `${chain}_tokens FINAL`,
+    },
     where: asked.map(
       ({ side, window, number, parameter }) =>
         `t.${windowColumn(window, number)} ${side === 'min' ? '>=' : '<='} toFloat64({${parameter}:String})`,
@@ -87,25 +98,24 @@ const RANKING_SQL = {
   // Half sold, and not migrated yet.
   finalStretch: (chain: string) =>
     `SELECT token_a AS token_address FROM ${chain}_dex_pools AS p FINAL
-WHERE p.curve_progress >= 0.5 AND p.token_a IN (SELECT token_address FROM ${chain}_tokens FINAL WHERE isNull(migrated_at))
+WHERE p.curve_progress >= 0.5 AND p.token_a NOT IN (SELECT token_address FROM ${chain}_tokens FINAL WHERE isNotNull(migrated_at))
 GROUP BY token_a ORDER BY max(p.curve_progress) DESC, token_a LIMIT {rows:UInt32}`,
 } as const
 
 /** Rankings without parameters. */
 export type RankingName = keyof typeof RANKING_SQL
 
-/** Tokens of a ranking in its own order. */
+/** Tokens of a ranking in its own order; who reads their rows leaves out those that have none. */
 export const rankingQuery = (chain: string, name: RankingName): Query => ({
   sql: RANKING_SQL[name](chain),
   params: { rows: MAX_RANKING_CANDIDATES },
 })
 
-/** Tokens with the largest volume in a window that reaches to the newest block. */
+/** Tokens with the largest volume in a window that reaches to the newest block; who reads their rows leaves out those that have none. */
 export const hotTokensQuery = (chain: string, window: string, windowMs: number): Query => ({
   sql: `SELECT s.token_address AS token_address FROM ${chain}_token_stats AS s FINAL
 WHERE s.resolution = {window:String} AND s.buys + s.sells > 0
   AND s.stat_time > ${headTimeSql(chain)} - toIntervalMillisecond({window_ms:UInt64})
-  AND s.token_address IN (SELECT token_address FROM ${chain}_tokens FINAL)
 ORDER BY s.buy_volume_usd + s.sell_volume_usd DESC, s.buys + s.sells DESC, s.token_address LIMIT {rows:UInt32}`,
   params: { window, window_ms: windowMs, rows: MAX_RANKING_CANDIDATES },
 })

@@ -8,7 +8,9 @@ import { openWarehouse, type Query, type Warehouse } from '../../core/clickhouse
 import { migrate } from '../../core/clickhouse/migrate.ts'
 import { type PoolRow, poolsQuery, tokenPoolsList } from '../../serving/queries/dex-pools.ts'
 import { type KeysetRow, sliceQuery } from '../../serving/queries/keyset-list.ts'
+import { readInWindows } from '../../serving/queries/read-in-windows.ts'
 import { type CreatorRow, creatorsQuery } from '../../serving/queries/token-creators.ts'
+import { tokenList } from '../../serving/queries/token-list.ts'
 import { addressFromNumber } from '../support/builders/market-trade.ts'
 
 const [TOKEN, OTHER_TOKEN] = [1, 2].map(addressFromNumber) as [string, string]
@@ -108,5 +110,59 @@ test('creators of tokens: as the former statement gave them', async () => {
     const addresses = numbers.map(addressFromNumber)
     const former = await query<CreatorRow>({ sql: formerCreatorsSql, params: { addresses } })
     assert.deepEqual(byToken(await query(creatorsQuery('eth', addresses))), byToken(former))
+  }
+})
+
+test('list of tokens: those that are known, whether nearly all or few of those with trades are', async () => {
+  const [head, count] = [at(0), 300]
+  await warehouse.insert('eth_blocks', [
+    { block_time: head, block_slot: 1, block_height: 1, block_hash: '0x1' },
+  ])
+  const tokens = Array.from({ length: count }, (_, n) => ({
+    address: addressFromNumber(9_000 + ((n * 7) % count)),
+    volume: n % 50,
+  }))
+  const bounds = {}
+  await warehouse.insert(
+    'eth_token_stats',
+    tokens.flatMap(({ address, volume }) =>
+      ['24h', '1m'].map((resolution) => ({
+        token_address: address,
+        resolution,
+        stat_time: head,
+        buy_volume_usd: resolution === '24h' ? volume : count - volume,
+        version: 1,
+      })),
+    ),
+  )
+  for (const share of [10, 1]) {
+    const known = tokens.filter((_, n) => n % share === 0)
+    const rows = known.map(({ address }) => ({ token_address: address, created_at: head, _ver: 1 }))
+    await warehouse.insert('eth_tokens', rows)
+    for (const [sortBy, way] of [
+      ['h24VolumeInUsd', 1],
+      ['m1VolumeInUsd', -1],
+    ] as const) {
+      const expected = known
+        .toSorted(
+          (one, two) => way * (one.volume - two.volume) || (one.address < two.address ? -1 : 1),
+        )
+        .map(({ address }) => address)
+      const list = tokenList('eth', { sortBy, descending: false, bounds })
+      const found: (KeysetRow & { readonly token_address: string })[] = []
+      for (;;) {
+        const slice = { direction: 'next', after: found.at(-1)?.place, rows: 9 } as const
+        const page = await readInWindows<(typeof found)[number]>(list, slice, {
+          chain: null,
+          query,
+        })
+        found.push(...page)
+        if (page.length < 9) break
+      }
+      assert.deepEqual(
+        found.map(({ token_address }) => token_address),
+        expected,
+      )
+    }
   }
 })

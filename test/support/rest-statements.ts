@@ -11,7 +11,12 @@ import { freshnessQuery } from '../../serving/queries/chain-freshness.ts'
 import * as pools from '../../serving/queries/dex-pools.ts'
 import { blockFeesQuery } from '../../serving/queries/gas-price.ts'
 import { holdersQuery, poolsAmongQuery, walletHoldersQuery } from '../../serving/queries/holders.ts'
-import { type KeysetList, sliceQuery } from '../../serving/queries/keyset-list.ts'
+import {
+  type KeysetList,
+  membersOnly,
+  membersQuery,
+  sliceQuery,
+} from '../../serving/queries/keyset-list.ts'
 import { latestBlockQuery } from '../../serving/queries/latest-block.ts'
 import * as worth from '../../serving/queries/net-worth.ts'
 import {
@@ -245,6 +250,13 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     before: TO,
     after: FROM,
   }),
+  'which tokens are known': membersQuery(
+    { column: 'token_address', table: `${CHAIN}_tokens FINAL` },
+    [TOKEN],
+  ),
+  'tokens by volume, known ones alone': membersOnly(
+    tokenList(CHAIN, { sortBy: 'h24VolumeInUsd', descending: true, bounds: {} }),
+  ),
   'tokens by volume, with bounds': tokenList(CHAIN, {
     sortBy: 'h24VolumeInUsd',
     descending: true,

@@ -142,10 +142,12 @@ export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   dex_pool_events_enriched: { how: 'blocks' },
   liquidity_changes: { how: 'blocks' },
   dex_pools: { how: 'newest' },
+  token_pools: { how: 'newest' },
   dex_pool_births: { how: 'newest' },
   dex_pool_positions: { how: 'newest' },
   dex_pool_bins: { how: 'newest' },
   tokens: { how: 'newest' },
+  tokens_by_dev: { how: 'newest' },
   transfers: { how: 'blocks' },
   transfer_edges: { how: 'left out', why: 'sums of final transfers, which are compared' },
   edge_minutes: {

@@ -117,6 +117,8 @@ const JSON_READ_SETTINGS = {
   output_format_json_quote_decimals: 1,
   output_format_json_quote_denormals: 0,
   do_not_merge_across_partitions_select_final: 1,
+  // Conditions on the key of a table pass before its other columns are read; the engine moves no others to before FINAL.
+  optimize_move_to_prewhere_if_final: 1,
 } as const
 
 /** Longest statement that the engine reads, characters: a template stands in it. */

@@ -100,8 +100,8 @@ export const tokenPoolsList = (
   const column = filter.sortBy === 'tvlInSol' ? 't.liquidity_native' : 't.liquidity_usd'
   return {
     columns: 't.pool AS pool',
-    from: `(SELECT pool_address AS pool, liquidity_usd, liquidity_native FROM ${chain}_dex_pools FINAL
-  WHERE token_a = {token:String} OR token_b = {token:String}) AS t`,
+    from: `(SELECT pool_address AS pool, liquidity_usd, liquidity_native FROM ${chain}_token_pools FINAL
+  WHERE token_address = {token:String}) AS t`,
     where: bounds.map(([name, test]) => `${test} toDecimal256({${name}:String}, 12)`),
     order: [
       { sql: `toDecimal256(ifNull(${column}, -1), 12)`, type: 'Decimal256(12)' },
@@ -166,7 +166,7 @@ export const poolSnapshotsList = (
 
 /** Pools of a token, by either leg. */
 const tokenPoolsSubquery = (chain: string): string =>
-  `(SELECT pool_address FROM ${chain}_dex_pools FINAL WHERE token_a = {token:String} OR token_b = {token:String})`
+  `(SELECT pool_address FROM ${chain}_token_pools FINAL WHERE token_address = {token:String})`
 
 /** Hours in which a token's liquidity changed. */
 export interface LiquidityHourRow extends KeysetRow {

@@ -62,14 +62,15 @@ export const nativeTokenParams = (chain: string) => {
   return { nativeToken: row?.nativeAddress ?? '', wrapped: row?.wrappedNative ?? '' }
 }
 
-/** Tokens of pools that hold enough, as a subquery. */
-export const tradableTokens = (chain: string): string =>
-  `SELECT arrayJoin([token_a, token_b]) FROM ${chain}_dex_pools FINAL WHERE liquidity_usd >= ${MIN_LIQUIDITY_USD}`
+/** Those of some tokens, a SELECT of them, that a pool holds enough of, as a subquery. */
+export const tradableTokens = (chain: string, tokens: string): string =>
+  `SELECT token_address FROM ${chain}_token_pools FINAL WHERE token_address IN (${tokens}) AND liquidity_usd >= ${MIN_LIQUIDITY_USD}`
 
 /** Balances with their prices and what trading brought, as a subquery `t`. */
 const holdingsSubquery = ({ chain, wallets, tokens, trusted }: HoldingsRequest) => {
   const which = `holder IN {wallets:Array(String)}${tokens ? ' AND token_address IN {tokens:Array(String)}' : ' AND balance > 0'}`
-  const counts = trusted ? ` AND priced_as IN (${tradableTokens(chain)})` : ''
+  const pricedAs = `SELECT ${priceTokenSql('token_address')} FROM ${chain}_wallet_balances WHERE ${which}`
+  const counts = trusted ? ` AND priced_as IN (${tradableTokens(chain, pricedAs)})` : ''
   return {
     from: `(WITH ${nativeRateSql(chain)} SELECT h.holder AS wallet, h.token_address AS token, h.balance AS balance, h.decimals AS decimals,
     h.last_ms AS last_ms, price.price_usd AS price_usd, ${NATIVE_PRICE_SQL} AS price_native,
@@ -85,7 +86,7 @@ const holdingsSubquery = ({ chain, wallets, tokens, trusted }: HoldingsRequest) 
   LEFT JOIN (${newestRowsSql(chain, 'token_prices', {
     key: 'token_address',
     columns: 'price_usd, price_native',
-    where: `token_address IN (SELECT ${priceTokenSql('token_address')} FROM ${chain}_wallet_balances WHERE ${which})`,
+    where: `token_address IN (${pricedAs})`,
   })}) AS price ON price.token_address = h.priced_as
   LEFT JOIN (SELECT *, ${valuedAmountsSql()} FROM ${chain}_wallet_token_pnl FINAL WHERE wallet IN {wallets:Array(String)}) AS p
     ON p.wallet = h.holder AND p.token_address = h.token_address) AS t`,

@@ -11,8 +11,10 @@ const lastOf = (column: string): string =>
   `argMax(u.${column}, (u.block_slot, u.tx_index, u.event_index))`
 
 /** Tokens of a wallet that can be sold: others have no worth, and anyone may send them. */
-const heldTradable = (chain: string): string =>
-  `u.owner = {wallet:String} AND ${priceTokenSql('u.token_address')} IN (${tradableTokens(chain)})`
+const heldTradable = (chain: string): string => {
+  const held = `SELECT ${priceTokenSql('token_address')} FROM ${chain}_balance_updates WHERE owner = {wallet:String}`
+  return `u.owner = {wallet:String} AND ${priceTokenSql('u.token_address')} IN (${tradableTokens(chain, held)})`
+}
 
 /** Ends before the end of the hour `until`. */
 const endsInTime = (column: string): string =>

@@ -13,7 +13,7 @@ export const creatorsQuery = (chain: string, addresses: readonly string[]): Quer
   sql: `SELECT t.token_address AS token_address, toString(m.tokens) AS tokens, toString(m.last_ms) AS last_ms
 FROM (SELECT token_address, dev FROM ${chain}_tokens FINAL WHERE token_address IN {addresses:Array(String)} AND dev != '') AS t
 INNER JOIN (SELECT dev, count() AS tokens, max(toUnixTimestamp64Milli(created_at)) AS last_ms
-  FROM ${chain}_tokens FINAL
+  FROM ${chain}_tokens_by_dev FINAL
   WHERE dev IN (SELECT dev FROM ${chain}_tokens FINAL WHERE token_address IN {addresses:Array(String)} AND dev != '') GROUP BY dev) AS m ON m.dev = t.dev`,
   params: { addresses },
 })
@@ -21,7 +21,7 @@ INNER JOIN (SELECT dev, count() AS tokens, max(toUnixTimestamp64Milli(created_at
 /** Tokens that a wallet made, newest first. */
 export const createdTokenList = (chain: string, dev: string): KeysetList => ({
   columns: 't.token_address AS token_address',
-  from: `(SELECT token_address, toUnixTimestamp64Milli(created_at) AS created_ms FROM ${chain}_tokens FINAL WHERE dev = {dev:String}) AS t`,
+  from: `(SELECT token_address, toUnixTimestamp64Milli(created_at) AS created_ms FROM ${chain}_tokens_by_dev FINAL WHERE dev = {dev:String}) AS t`,
   where: [],
   order: [
     { sql: 't.created_ms', type: 'Int64' },

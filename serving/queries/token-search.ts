@@ -68,9 +68,9 @@ const RANK_SQL = `multiIf(token_address IN ({keyword:String}, {lower:String}), 5
 
 const MATCH_SQL = `(token_address IN ({keyword:String}, {lower:String}) OR lower(symbol) LIKE {like:String} OR lower(name) LIKE {like:String})`
 
-const familyFilter = (chain: string): string =>
-  `token_address IN (SELECT arrayJoin([token_a, token_b]) FROM ${chain}_dex_pools FINAL
-  WHERE replaceAll(lower(protocol_family), '_', '') IN {families:Array(String)})`
+const familyFilter = (chain: string, candidates: string): string =>
+  `token_address IN (SELECT token_address FROM ${chain}_token_pools FINAL
+  WHERE ${candidates}replaceAll(lower(protocol_family), '_', '') IN {families:Array(String)})`
 
 /** ASCII lower case, as ClickHouse's `lower` does: other letters keep their case. */
 const asciiLower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase())
@@ -79,14 +79,20 @@ const likePattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&'
 
 /** Places of one chain's tokens that fit. The numbers are joined for what is sorted by, not for what is shown. */
 const hitsSubquery = (chain: string, search: TokenSearch): string => {
+  // Names are searched in every row that is stored, and what was found once more in the newest rows: to find these for every token takes longer.
+  const candidates = `token_address IN (SELECT token_address FROM ${chain}_tokens WHERE ${MATCH_SQL})`
+  const narrowed = search.keyword === '' ? '' : `${candidates} AND `
   const condition =
     [
-      ...(search.keyword === '' ? [] : [MATCH_SQL]),
-      ...(search.protocols.length === 0 ? [] : [familyFilter(chain)]),
+      ...(search.keyword === '' ? [] : [candidates, MATCH_SQL]),
+      ...(search.protocols.length === 0 ? [] : [familyFilter(chain, narrowed)]),
     ].join(' AND ') || '1'
   const rank = search.keyword !== '' && search.sortBy === 'relevance' ? RANK_SQL : '0'
   const { needs } = SEARCH_SORTS[search.sortBy]
-  const fitting = `(SELECT token_address FROM ${chain}_tokens FINAL WHERE ${condition})`
+  const fitting =
+    search.keyword === ''
+      ? `(SELECT token_address FROM ${chain}_tokens FINAL WHERE ${condition})`
+      : `(SELECT token_address FROM ${chain}_tokens WHERE ${MATCH_SQL})`
   return `SELECT * FROM (WITH ${watermarkCte(chain)}
   SELECT '${chain}' AS chain, token_address AS address, toUInt8(${rank}) AS rank, ${sortKeySql(search)} AS k
   FROM (SELECT * FROM ${chain}_tokens FINAL WHERE ${condition}) AS token

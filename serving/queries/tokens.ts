@@ -83,19 +83,14 @@ const DOCUMENT_COLUMNS =
 const HOLDING_COLUMNS = `toString(argMax(t.holders, hour)) AS holders, ${topHolderColumns('top10')}, ${topHolderColumns('top50')},
   ${topHolderColumns('top100')}, argMax(mapApply((k, v) -> (toString(k), (toString(v.1), toString(v.2), v.3)), groups), hour) AS groups`
 
-const TOKEN_JOINS: Readonly<
-  Record<TokenJoin, (chain: string, where: string, which: string) => string>
-> = {
+const TOKEN_JOINS: Readonly<Record<TokenJoin, (chain: string, where: string) => string>> = {
   price: (chain, where) =>
     `SELECT token_address, nullIf(${mergedCandle('close')}, 0) AS price_usd, nullIf(${mergedCandle('close_native')}, 0) AS price_native
   FROM (${candleSources({ chain, base: '1d', where, bucket: () => '0' })}) GROUP BY token_address`,
-  // Both legs are looked up by indexes, which what is joined to arrays cannot be.
-  pool: (chain, where, which) =>
+  pool: (chain, where) =>
     `SELECT token_address, sum(liquidity_usd) AS tvl_usd, sum(liquidity_native) AS tvl_native,
-  max(liquidity_usd) AS max_tvl_usd, max(liquidity_native) AS max_tvl_native, maxIf(curve_progress, token_address = token_a) AS curve_progress
-  FROM (SELECT token_a, token_b, liquidity_usd, liquidity_native, curve_progress FROM ${chain}_dex_pools FINAL
-    WHERE token_a IN ${which} OR token_b IN ${which})
-  ARRAY JOIN [token_a, token_b] AS token_address WHERE ${where} GROUP BY token_address`,
+  max(liquidity_usd) AS max_tvl_usd, max(liquidity_native) AS max_tvl_native, max(curve_progress) AS curve_progress
+  FROM ${chain}_token_pools FINAL WHERE ${where} GROUP BY token_address`,
   market: (chain, where) =>
     `SELECT token_address, toString(total_supply) AS market_supply, market_cap_usd, market_cap_native
   FROM ${chain}_token_markets FINAL WHERE ${where}`,
@@ -120,7 +115,7 @@ const TOKEN_JOINS: Readonly<
 
 /** Joins numbers to the tokens that `which` selects: last price, liquidity, the last day of block time; needs `watermark`. */
 export const joinTokens = (chain: string, name: TokenJoin, which: string): string =>
-  `LEFT JOIN (${TOKEN_JOINS[name](chain, `token_address IN ${which}`, which)}) AS ${name} USING (token_address)`
+  `LEFT JOIN (${TOKEN_JOINS[name](chain, `token_address IN ${which}`)}) AS ${name} USING (token_address)`
 
 /** The given tokens of one chain with their numbers, in no order; unknown addresses are missing. */
 export const tokensQuery = (chain: string, addresses: readonly string[]): Query => {

@@ -165,6 +165,8 @@ beforeEach(async () => {
     'eth_dex_trades_by_wallet',
     'eth_liquidity_changes',
     'eth_token_traders',
+    'eth_token_pools',
+    'eth_tokens_by_dev',
     'eth_redpacket_creations',
     'eth_blocks',
   ]) {

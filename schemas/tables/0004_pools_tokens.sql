@@ -62,7 +62,7 @@ CREATE TABLE IF NOT EXISTS {chain}_dex_pools (
   _del UInt8 DEFAULT 0
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 ORDER BY pool_address
-SETTINGS {storage};
+SETTINGS {storage}, index_granularity=1024;
 
 -- Who made a pool, and when: apart from the current state above, because that row is replaced whole by every event.
 CREATE TABLE IF NOT EXISTS {chain}_dex_pool_births (
@@ -114,7 +114,7 @@ CREATE TABLE IF NOT EXISTS {chain}_tokens (
   INDEX ng_sym lower(symbol) TYPE ngrambf_v1(2, 32768, 2, 0) GRANULARITY 4
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 ORDER BY token_address
-SETTINGS {storage};
+SETTINGS {storage}, index_granularity=1024;
 
 CREATE TABLE IF NOT EXISTS {chain}_transfers (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),

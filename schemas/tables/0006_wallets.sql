@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS {chain}_token_holders (
   _del UInt8 DEFAULT 0
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 ORDER BY (token_address, holder)
-SETTINGS {storage};
+SETTINGS {storage}, index_granularity=1024;
 
 CREATE TABLE IF NOT EXISTS {chain}_wallet_balances (
   token_address String CODEC(ZSTD(1)),
@@ -60,7 +60,7 @@ CREATE TABLE IF NOT EXISTS {chain}_wallet_balances (
   _del UInt8 DEFAULT 0
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 ORDER BY (holder, token_address)
-SETTINGS {storage};
+SETTINGS {storage}, index_granularity=1024;
 
 -- State of a token's holders at the end of each hour in which it changed. Groups that are not known have no entry.
 CREATE TABLE IF NOT EXISTS {chain}_token_holdings (
@@ -111,7 +111,7 @@ CREATE TABLE IF NOT EXISTS {chain}_wallet_token_pnl (
   INDEX bf_t token_address TYPE bloom_filter(0.01) GRANULARITY 4
 ) ENGINE=ReplacingMergeTree(_ver, _del)
 ORDER BY (wallet, token_address)
-SETTINGS {storage};
+SETTINGS {storage}, index_granularity=1024;
 
 -- What each trade did to its wallet's position; `unknown_amount` is the sold part whose cost is not known.
 CREATE TABLE IF NOT EXISTS {chain}_wallet_pnl_trades (

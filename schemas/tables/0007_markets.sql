@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS {chain}_token_prices (
   _ver UInt64 CODEC(DoubleDelta, ZSTD(1))
 ) ENGINE=ReplacingMergeTree(_ver)
 ORDER BY token_address
-SETTINGS {storage};
+SETTINGS {storage}, index_granularity=1024;
 
 CREATE TABLE IF NOT EXISTS {chain}_token_markets (
   token_address String CODEC(ZSTD(1)),
@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS {chain}_token_markets (
   _ver UInt64 CODEC(DoubleDelta, ZSTD(1))
 ) ENGINE=ReplacingMergeTree(_ver)
 ORDER BY token_address
-SETTINGS {storage};
+SETTINGS {storage}, index_granularity=1024;
 
 CREATE TABLE IF NOT EXISTS {chain}_token_supplies (
   block_time DateTime64(3,'UTC') CODEC(DoubleDelta, ZSTD(1)),

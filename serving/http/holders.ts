@@ -122,42 +122,42 @@ const holderBody = (row: HolderRow, context: HolderContext): TokenHolder => {
   }
 }
 
-/** Those of the rows whose holder is a pool. */
+/** Those of the wallets that are pools. */
 const readPools = async (
   { warehouse }: Pick<RouteDeps, 'warehouse'>,
   chain: string,
-  rows: readonly HolderRow[],
+  wallets: readonly string[],
 ): Promise<ReadonlySet<string>> => {
-  if (rows.length === 0) return new Set()
-  const holders = rows.map(({ holder }) => holder)
-  const found = await warehouse.query<{ readonly pool: string }>(poolsAmongQuery(chain, holders))
+  const found = await warehouse.query<{ readonly pool: string }>(poolsAmongQuery(chain, wallets))
   return new Set(found.rows.map(({ pool }) => pool))
 }
 
-/** Holders among the given wallets with every number, in their order; who holds nothing is missing. */
-const readHolders = async (
-  { warehouse }: Pick<RouteDeps, 'warehouse'>,
-  { chain, token }: { readonly chain: string; readonly token: string },
-  wallets: readonly string[],
-): Promise<readonly HolderRow[]> => {
-  if (wallets.length === 0) return []
-  const { rows } = await warehouse.query<HolderRow>(walletHoldersQuery(chain, token, wallets))
-  const byHolder = new Map(rows.map((row) => [row.holder, row]))
-  return wallets.flatMap((wallet) => byHolder.get(wallet) ?? [])
+/** Which holders of a token are read, and how many of the first that are not pools are called top holders. */
+interface HolderBodiesRequest {
+  readonly chain: string
+  readonly token: string
+  readonly wallets: readonly string[]
+  readonly top: number
 }
 
-/** Bodies of rows by holder; the first `top` that are not pools are called top holders. */
-const holderBodies = async (
+/** Bodies of holders among the given wallets by holder; who holds nothing is missing. */
+const readHolderBodies = async (
   deps: Pick<RouteDeps, 'warehouse' | 'nowMs'>,
-  rows: readonly HolderRow[],
-  { chain, top }: { readonly chain: string; readonly top: number },
+  { chain, token, wallets, top }: HolderBodiesRequest,
 ): Promise<ReadonlyMap<string, readonly TokenHolder[]>> => {
-  const pools = await readPools(deps, chain, rows)
-  const tops = new Set(rows.filter(({ holder }) => !pools.has(holder)).slice(0, top))
+  if (wallets.length === 0) return new Map()
+  const [{ rows }, pools] = await Promise.all([
+    deps.warehouse.query<HolderRow>(walletHoldersQuery(chain, token, wallets)),
+    readPools(deps, chain, wallets),
+  ])
+  const holders = new Set(rows.map(({ holder }) => holder))
+  const tops = new Set(
+    wallets.filter((wallet) => holders.has(wallet) && !pools.has(wallet)).slice(0, top),
+  )
   const nowMs = deps.nowMs()
   return new Map(
     rows.map((row) => {
-      const context = { nowMs, isPool: pools.has(row.holder), isTop: tops.has(row) }
+      const context = { nowMs, isPool: pools.has(row.holder), isTop: tops.has(row.holder) }
       return [row.holder, [holderBody(row, context)]]
     }),
   )
@@ -210,11 +210,10 @@ export const holderRoutes =
           const page = createPage(places, pageRequest, (row) =>
             codec.encode({ key: row.sort_key, holder: row.holder }),
           )
-          const holders = page.data.map(({ holder }) => holder)
-          const found = await readHolders(deps, { chain: chain.id, token }, holders)
           const isFromTheTop = after === undefined && descending && direction === 'next'
           const top = isFromTheTop && AMOUNT_SORTS.has(sortBy) ? TOP_HOLDERS : 0
-          const bodies = await holderBodies(deps, found, { chain: chain.id, top })
+          const wallets = page.data.map(({ holder }) => holder)
+          const bodies = await readHolderBodies(deps, { chain: chain.id, token, wallets, top })
           return pageEnvelope(page, ({ holder }) => bodies.get(holder) ?? [])
         },
       )
@@ -235,8 +234,7 @@ export const holderRoutes =
         const wallets = parseAddressList(chain.id, query.walletAddresses, 'walletAddresses')
         if (!chain.enabled) return []
         await setFreshnessHeaders(reply, deps.freshness, chain.id)
-        const rows = await readHolders(deps, { chain: chain.id, token }, wallets)
-        const bodies = await holderBodies(deps, rows, { chain: chain.id, top: 0 })
+        const bodies = await readHolderBodies(deps, { chain: chain.id, token, wallets, top: 0 })
         return wallets.flatMap((wallet) => bodies.get(wallet) ?? [])
       },
     )

@@ -22,7 +22,7 @@ import {
   medianFeeQuery,
   sameImageQuery,
 } from '../queries/token-details.ts'
-import { searchQuery, type TokenHit } from '../queries/token-search.ts'
+import { readHits, type TokenSearch } from '../queries/token-search.ts'
 import type { TokenRow } from '../queries/tokens.ts'
 import {
   numberOrNull,
@@ -199,18 +199,17 @@ const similarTokens = defineReadRoute({
     const keyword = symbol === '' ? name : symbol
     if (keyword === '') return []
     const { limit = 20 } = query
-    const places = await rows<TokenHit>(
-      searchQuery({
-        chains: [chain.id],
-        keyword,
-        protocols: [],
-        sortBy: 'relevance',
-        descending: true,
-        direction: 'next',
-        after: undefined,
-        rows: limit + 1,
-      }),
-    )
+    const search: TokenSearch = {
+      chains: [chain.id],
+      keyword,
+      protocols: [],
+      sortBy: 'relevance',
+      descending: true,
+      direction: 'next',
+      after: undefined,
+      rows: limit + 1,
+    }
+    const places = await readHits(search, rows)
     const others = places.filter(({ address }) => address !== params.tokenAddress).slice(0, limit)
     const found = await readTokenRows(deps, others)
     return others.flatMap((place) => {

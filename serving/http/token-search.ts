@@ -4,8 +4,8 @@ import type { TokenStats } from '../../schemas/api/stats.ts'
 import { SearchQuery, TokenPage } from '../../schemas/api/token.ts'
 import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
 import {
+  readHits,
   searchFingerprint,
-  searchQuery,
   type TokenHit,
   type TokenSearch,
 } from '../queries/token-search.ts'
@@ -50,7 +50,13 @@ export const tokenSearchRoutes =
         const codec = deps.cursors(CursorPayload, ['tokens', searchFingerprint(search)])
         const after = cursor === undefined ? undefined : codec.decode(cursor)
         if (after && BigInt(after.k) > MAX_SORT_KEY) throw new Fault('INVALID_CURSOR')
-        const places = named.ids.length === 0 ? [] : await readHits(deps, { ...search, after })
+        const places =
+          named.ids.length === 0
+            ? []
+            : await readHits(
+                { ...search, after },
+                async (statement) => (await deps.warehouse.query<never>(statement)).rows,
+              )
         const [only] = named.ids
         if (only !== undefined && named.ids.length === 1) {
           await setFreshnessHeaders(reply, deps.freshness, only)
@@ -94,11 +100,6 @@ const readStats = async (
 
 /** Sort keys are unsigned 64-bit integers. */
 const MAX_SORT_KEY = 2n ** 64n - 1n
-
-const readHits = async (
-  { warehouse }: RouteDeps,
-  search: TokenSearch,
-): Promise<readonly TokenHit[]> => (await warehouse.query<TokenHit>(searchQuery(search))).rows
 
 /** Enabled chains among the wanted ones, and how the caller spells each. No wish = every enabled chain. */
 const requestedChains = (query: SearchQuery, enabled: readonly string[]) => {

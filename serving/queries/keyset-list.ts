@@ -36,8 +36,11 @@ export interface KeysetList {
    * and a place holds the time behind the sort columns.
    */
   readonly time?: string
-  /** Rows count only where a table has their `column`. The table is asked for a few rows at a time: it may have very many others. */
-  readonly members?: { readonly column: string; readonly table: string }
+  /**
+   * Rows count only where a table has their `column`, in a row that meets `where`. The table is asked for a few rows at a time: it may have very many
+   * others.
+   */
+  readonly members?: { readonly column: string; readonly table: string; readonly where?: string }
   /** Lengths of the windows that are read before all of a list with times, ms, shortest first. Default: those of a list with many rows an hour. */
   readonly windowsMs?: readonly number[]
 }
@@ -151,17 +154,20 @@ export const membersOnly = ({ members, ...list }: KeysetList): KeysetList =>
         ...list,
         where: [
           ...list.where,
-          `t.${members.column} IN (SELECT ${members.column} FROM ${members.table})`,
+          `t.${members.column} IN (SELECT ${members.column} FROM ${members.table}${members.where === undefined ? '' : ` WHERE ${members.where}`})`,
         ],
       }
 
 /** Which of the values are members: rows of the column alone. */
 export const membersQuery = (
-  { column, table }: NonNullable<KeysetList['members']>,
+  {
+    members: { column, table, where },
+    params,
+  }: { readonly members: NonNullable<KeysetList['members']> } & Pick<KeysetList, 'params'>,
   values: readonly string[],
 ): Query => ({
-  sql: `SELECT ${column} FROM ${table} WHERE ${column} IN {values:Array(String)}`,
-  params: { values },
+  sql: `SELECT ${column} FROM ${table} WHERE ${column} IN {values:Array(String)}${where === undefined ? '' : ` AND ${where}`}`,
+  params: { ...params, values },
 })
 
 /** Order of what happened on a chain, in the columns of the row `t`. */

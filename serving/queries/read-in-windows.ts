@@ -81,7 +81,7 @@ const readMembers = async <Row extends KeysetRow>(
   const candidates = await query(sliceQuery(open, { ...slice, rows: wanted }))
   if (candidates.length === 0) return []
   const memberOf = (row: Row): string => String(row[members.column as keyof Row])
-  const found = await query(membersQuery(members, candidates.map(memberOf)))
+  const found = await query(membersQuery(list, candidates.map(memberOf)))
   const known = new Set(found.map(memberOf))
   const rows = candidates.filter((row) => known.has(memberOf(row)))
   if (rows.length >= slice.rows || candidates.length < wanted) return rows.slice(0, slice.rows)

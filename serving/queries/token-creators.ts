@@ -22,6 +22,8 @@ INNER JOIN (SELECT dev, count() AS tokens, max(toUnixTimestamp64Milli(created_at
 export const createdTokenList = (chain: string, dev: string): KeysetList => ({
   columns: 't.token_address AS token_address',
   from: `(SELECT token_address, toUnixTimestamp64Milli(created_at) AS created_ms FROM ${chain}_tokens_by_dev FINAL WHERE dev = {dev:String}) AS t`,
+  // A reorg may let another wallet make a token of the same address.
+  members: { column: 'token_address', table: `${chain}_tokens FINAL`, where: 'dev = {dev:String}' },
   where: [],
   order: [
     { sql: 't.created_ms', type: 'Int64' },

@@ -68,39 +68,81 @@ const RANK_SQL = `multiIf(token_address IN ({keyword:String}, {lower:String}), 5
 
 const MATCH_SQL = `(token_address IN ({keyword:String}, {lower:String}) OR lower(symbol) LIKE {like:String} OR lower(name) LIKE {like:String})`
 
-const familyFilter = (chain: string, candidates: string): string =>
+const familyFilter = (chain: string, found: string): string =>
   `token_address IN (SELECT token_address FROM ${chain}_token_pools FINAL
-  WHERE ${candidates}replaceAll(lower(protocol_family), '_', '') IN {families:Array(String)})`
+  WHERE ${found === '' ? '' : `${found} AND `}replaceAll(lower(protocol_family), '_', '') IN {families:Array(String)})`
 
 /** ASCII lower case, as ClickHouse's `lower` does: other letters keep their case. */
 const asciiLower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase())
 
 const likePattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
+/** Tokens that may fit, by chain. */
+export type TokenMatches = ReadonlyMap<string, readonly string[]>
+
+const matchesParameter = (chain: string): string => `matches_${chain}`
+
 /** Places of one chain's tokens that fit. The numbers are joined for what is sorted by, not for what is shown. */
-const hitsSubquery = (chain: string, search: TokenSearch): string => {
-  // Names are searched in every row that is stored, and what was found once more in the newest rows: to find these for every token takes longer.
-  const candidates = `token_address IN (SELECT token_address FROM ${chain}_tokens WHERE ${MATCH_SQL})`
-  const narrowed = search.keyword === '' ? '' : `${candidates} AND `
+const hitsSubquery = (chain: string, search: TokenSearch, matches: TokenMatches | null): string => {
+  const found = matches?.has(chain)
+    ? `token_address IN {${matchesParameter(chain)}:Array(String)}`
+    : ''
   const condition =
     [
-      ...(search.keyword === '' ? [] : [candidates, MATCH_SQL]),
-      ...(search.protocols.length === 0 ? [] : [familyFilter(chain, narrowed)]),
+      ...(found === '' ? [] : [found]),
+      ...(search.keyword === '' ? [] : [MATCH_SQL]),
+      ...(search.protocols.length === 0 ? [] : [familyFilter(chain, found)]),
     ].join(' AND ') || '1'
   const rank = search.keyword !== '' && search.sortBy === 'relevance' ? RANK_SQL : '0'
   const { needs } = SEARCH_SORTS[search.sortBy]
   const fitting =
-    search.keyword === ''
+    found === ''
       ? `(SELECT token_address FROM ${chain}_tokens FINAL WHERE ${condition})`
-      : `(SELECT token_address FROM ${chain}_tokens WHERE ${MATCH_SQL})`
+      : `{${matchesParameter(chain)}:Array(String)}`
   return `SELECT * FROM (WITH ${watermarkCte(chain)}
   SELECT '${chain}' AS chain, token_address AS address, toUInt8(${rank}) AS rank, ${sortKeySql(search)} AS k
   FROM (SELECT * FROM ${chain}_tokens FINAL WHERE ${condition}) AS token
   ${needs === null ? '' : joinTokens(chain, needs, fitting)})`
 }
 
-/** The places behind `after` in the wanted direction; for `prev` they come in reverse. One statement for all chains. */
-export const searchQuery = (search: TokenSearch): Query => {
+/** Matches up to which a search reads their rows alone, over all chains. */
+const MAX_KNOWN_MATCHES = 2_000
+
+/** Row of `matchesQuery`. */
+interface MatchRow {
+  readonly chain: string
+  readonly address: string
+}
+
+/**
+ * Tokens whose name, symbol or address fits in any row that is stored, the newest or one before it, some more than are read by themselves. To find
+ * the newest row of every token takes several times as long.
+ */
+export const matchesQuery = ({ chains, keyword }: TokenSearch): Query => {
+  const lower = asciiLower(keyword)
+  const each = chains.map(
+    (chain) =>
+      `SELECT '${chain}' AS chain, token_address AS address FROM ${chain}_tokens WHERE ${MATCH_SQL}`,
+  )
+  return {
+    sql: `SELECT chain, address FROM (${each.join('\nUNION ALL ')}) LIMIT ${MAX_KNOWN_MATCHES + 1}`,
+    params: { keyword, lower, like: likePattern(lower) },
+  }
+}
+
+/** Matches by chain, or null where they are too many to be read by themselves. */
+const toMatches = (search: TokenSearch, rows: readonly MatchRow[]): TokenMatches | null => {
+  if (rows.length > MAX_KNOWN_MATCHES) return null
+  const ofChain = (chain: string) =>
+    rows.filter((row) => row.chain === chain).map(({ address }) => address)
+  return new Map(search.chains.map((chain) => [chain, [...new Set(ofChain(chain))]]))
+}
+
+/**
+ * The places behind `after` in the wanted direction; for `prev` they come in reverse. One statement for all chains. `matches`: what `matchesQuery`
+ * found, null to search every token.
+ */
+export const searchQuery = (search: TokenSearch, matches: TokenMatches | null): Query => {
   const { chains, keyword, protocols, after, direction, rows } = search
   const lower = asciiLower(keyword)
   const [down, up, before, behind] =
@@ -109,7 +151,7 @@ export const searchQuery = (search: TokenSearch): Query => {
   OR (rank, k) = ({rank:UInt8}, {k:UInt64}) AND (chain, address) ${behind} ({chain:String}, {address:String})`
   return {
     sql: `SELECT chain, address, rank, k FROM (
-${chains.map((chain) => hitsSubquery(chain, search)).join('\nUNION ALL\n')}
+${chains.map((chain) => hitsSubquery(chain, search, matches)).join('\nUNION ALL\n')}
 ) ${after ? keyset : ''} ORDER BY rank ${down}, k ${down}, chain ${up}, address ${up} LIMIT {rows:UInt32}`,
     params: {
       keyword,
@@ -118,8 +160,21 @@ ${chains.map((chain) => hitsSubquery(chain, search)).join('\nUNION ALL\n')}
       families: protocols.map((family) => asciiLower(family).replaceAll('_', '')),
       rows,
       ...after,
+      ...Object.fromEntries(
+        [...(matches ?? [])].map(([chain, addresses]) => [matchesParameter(chain), addresses]),
+      ),
     },
   }
+}
+
+/** Places of a search, by one statement or, where it has a keyword, by two. */
+export const readHits = async (
+  search: TokenSearch,
+  query: <Row>(statement: Query) => Promise<readonly Row[]>,
+): Promise<readonly TokenHit[]> => {
+  const matches =
+    search.keyword === '' ? null : toMatches(search, await query<MatchRow>(matchesQuery(search)))
+  return query<TokenHit>(searchQuery(search, matches))
 }
 
 /** Short fingerprint of what a search asks: a cursor of another search is refused. */

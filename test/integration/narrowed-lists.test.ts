@@ -9,8 +9,13 @@ import { migrate } from '../../core/clickhouse/migrate.ts'
 import { type PoolRow, poolsQuery, tokenPoolsList } from '../../serving/queries/dex-pools.ts'
 import { type KeysetRow, sliceQuery } from '../../serving/queries/keyset-list.ts'
 import { readInWindows } from '../../serving/queries/read-in-windows.ts'
-import { type CreatorRow, creatorsQuery } from '../../serving/queries/token-creators.ts'
+import {
+  type CreatorRow,
+  createdTokenList,
+  creatorsQuery,
+} from '../../serving/queries/token-creators.ts'
 import { tokenList } from '../../serving/queries/token-list.ts'
+import { readHits, searchQuery, type TokenSearch } from '../../serving/queries/token-search.ts'
 import { addressFromNumber } from '../support/builders/market-trade.ts'
 
 const [TOKEN, OTHER_TOKEN] = [1, 2].map(addressFromNumber) as [string, string]
@@ -168,10 +173,9 @@ test('list of tokens: those that are known, whether nearly all or few of those w
 })
 
 test('conditions that pass before FINAL are on keys alone: an older version of a row is never found by what it said', async () => {
-  const row = (version: number, dev: string) => ({
+  const row = (version: number, name: string) => ({
     token_address: addressFromNumber(77_777),
-    dev: addressFromNumber(dev === 'old' ? 1 : 2),
-    name: dev,
+    name,
     created_at: at(0),
     _ver: version,
   })
@@ -185,6 +189,68 @@ test('conditions that pass before FINAL are on keys alone: an older version of a
     })
   assert.deepEqual(await named('old'), [])
   assert.deepEqual(await named('new'), [{ name: 'new' }])
+})
+
+test('search: few matches and very many give what one statement over all tokens gives, and no name of before', async () => {
+  const token = (n: number, name: string, version = 1) => ({
+    token_address: addressFromNumber(100_000 + n),
+    name,
+    created_at: at(0),
+    _ver: version,
+  })
+  const many = Array.from({ length: 2_500 }, (_, n) => token(n, `Crowd ${n}`))
+  await warehouse.insert('eth_tokens', many)
+  await warehouse.insert('eth_tokens', [token(7, 'Renamed crowd', 2), token(8, 'Solitude', 2)])
+  for (const [keyword, expected] of [
+    ['crowd', 100],
+    ['crowd 24', 100],
+    ['crowd 8', 100],
+    ['solitude', 1],
+    ['nothing of this', 0],
+  ] as const) {
+    const search: TokenSearch = {
+      ...{ chains: ['eth'], keyword, protocols: [], sortBy: 'relevance', descending: true },
+      ...{ direction: 'next', after: undefined, rows: 100 },
+    }
+    const found = await readHits(search, query)
+    assert.equal(found.length, expected, keyword)
+    assert.deepEqual(found, await query(searchQuery(search, null)), keyword)
+    assert.equal(
+      found.some(({ address }) => address === addressFromNumber(100_008)),
+      keyword === 'solitude',
+    )
+  }
+})
+
+test('tokens of a wallet: none that another wallet made in the end', async () => {
+  const made = (n: number, dev: string, version: number) => ({
+    token_address: addressFromNumber(200_000 + n),
+    dev,
+    created_at: at(n),
+    _ver: version,
+  })
+  const [dev, other] = [701, 702].map(addressFromNumber) as [string, string]
+  await warehouse.insert(
+    'eth_tokens',
+    Array.from({ length: 30 }, (_, n) => made(n, dev, 1)),
+  )
+  await warehouse.insert(
+    'eth_tokens',
+    Array.from({ length: 28 }, (_, n) => made(n, other, 2)),
+  )
+  const read = (rows: number) =>
+    readInWindows<KeysetRow & { readonly token_address: string }>(
+      createdTokenList('eth', dev),
+      { direction: 'next', after: undefined, rows },
+      { chain: null, query },
+    )
+  const expected = [29, 28].map((n) => addressFromNumber(200_000 + n))
+  for (const rows of [3, 20]) {
+    assert.deepEqual(
+      (await read(rows)).map(({ token_address }) => token_address),
+      expected,
+    )
+  }
 })
 
 test('rows of before a table that a view fills are in it once it is made', async () => {

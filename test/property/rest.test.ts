@@ -7,7 +7,7 @@ import { bucketEnd, bucketStart, RESOLUTION_NAMES } from '../../core/time.ts'
 import { generateApiKey, isWellFormedApiKey } from '../../serving/auth/api-keys.ts'
 import { candleQuery, fillCandleGaps } from '../../serving/queries/candles.ts'
 import { createCursors } from '../../serving/queries/cursors-and-pages.ts'
-import { searchQuery } from '../../serving/queries/token-search.ts'
+import { matchesQuery, searchQuery } from '../../serving/queries/token-search.ts'
 
 const Place = Type.Object({ k: Type.String(), n: Type.Integer() }, { additionalProperties: false })
 const codec = createCursors('a pepper')(Place, ['list'])
@@ -55,7 +55,7 @@ test('text from a caller is never part of the SQL', () => {
     .map((text) => `⌁${text}⌁`)
   fc.assert(
     fc.property(hostile, hostile, (keyword, family) => {
-      const { sql, params } = searchQuery({
+      const search = {
         chains: ['eth'],
         keyword,
         protocols: [family],
@@ -64,9 +64,15 @@ test('text from a caller is never part of the SQL', () => {
         direction: 'next',
         after: { rank: 1, k: '1', chain: keyword, address: family },
         rows: 5,
-      })
-      assert.ok(!sql.includes('⌁'))
-      assert.equal(params?.keyword, keyword)
+      } as const
+      for (const { sql, params } of [
+        matchesQuery(search),
+        searchQuery(search, null),
+        searchQuery(search, new Map([['eth', [keyword]]])),
+      ]) {
+        assert.ok(!sql.includes('⌁'))
+        assert.equal(params?.keyword, keyword)
+      }
       const candles = candleQuery({
         chain: 'eth',
         series: { kind: 'pair', token: keyword, side: family },

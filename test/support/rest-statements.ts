@@ -51,7 +51,7 @@ import * as details from '../../serving/queries/token-details.ts'
 import * as history from '../../serving/queries/token-history.ts'
 import { hotTokensQuery, rankingQuery, tokenList } from '../../serving/queries/token-list.ts'
 import { tokenNamesQuery } from '../../serving/queries/token-names.ts'
-import { searchQuery } from '../../serving/queries/token-search.ts'
+import { matchesQuery, searchQuery } from '../../serving/queries/token-search.ts'
 import { statsQuery } from '../../serving/queries/token-stats.ts'
 import { tokenTradersList, tokenTradersQuery } from '../../serving/queries/token-traders.ts'
 import { tokensQuery } from '../../serving/queries/tokens.ts'
@@ -87,6 +87,14 @@ const firstPageQuery = (list: KeysetList): Query =>
 
 const HOLDERS = { chain: CHAIN, token: TOKEN, rows: ROWS } as const
 const SEARCH = { chains: [CHAIN, 'bsc'], keyword: 'Cat%', rows: ROWS } as const
+const SEARCH_BY_RELEVANCE = {
+  ...SEARCH,
+  protocols: [],
+  sortBy: 'relevance',
+  descending: true,
+  direction: 'next',
+  after: undefined,
+} as const
 const HOURS = [FROM / 1_000, FROM / 1_000 + 3_600]
 const HOUR = 472_222
 const NET_WORTH = { chain: CHAIN, wallets: [WALLET] } as const
@@ -251,8 +259,11 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     after: FROM,
   }),
   'which tokens are known': membersQuery(
-    { column: 'token_address', table: `${CHAIN}_tokens FINAL` },
+    { members: { column: 'token_address', table: `${CHAIN}_tokens FINAL` }, params: {} },
     [TOKEN],
+  ),
+  'tokens of a creator, those that are still its own alone': membersOnly(
+    createdTokenList(CHAIN, WALLET),
   ),
   'tokens by volume, known ones alone': membersOnly(
     tokenList(CHAIN, { sortBy: 'h24VolumeInUsd', descending: true, bounds: {} }),
@@ -337,22 +348,23 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
   'creators of tokens': creatorsQuery(CHAIN, [TOKEN]),
   'tokens of a creator': createdTokenList(CHAIN, WALLET),
   'names of tokens': tokenNamesQuery(CHAIN, [TOKEN]),
-  'search by relevance': searchQuery({
-    ...SEARCH,
-    protocols: [],
-    sortBy: 'relevance',
-    descending: true,
-    direction: 'next',
-    after: undefined,
-  }),
-  'search by price, second page': searchQuery({
-    ...SEARCH,
-    protocols: ['uniswapv2'],
-    sortBy: 'priceInUsd',
-    descending: false,
-    direction: 'prev',
-    after: { rank: 1, k: '7', chain: CHAIN, address: TOKEN },
-  }),
+  'tokens that may fit a search': matchesQuery(SEARCH_BY_RELEVANCE),
+  'search by relevance': searchQuery(SEARCH_BY_RELEVANCE, null),
+  'search by relevance, among matches': searchQuery(
+    SEARCH_BY_RELEVANCE,
+    new Map(SEARCH.chains.map((chain) => [chain, [TOKEN]])),
+  ),
+  'search by price, second page': searchQuery(
+    {
+      ...SEARCH,
+      protocols: ['uniswapv2'],
+      sortBy: 'priceInUsd',
+      descending: false,
+      direction: 'prev',
+      after: { rank: 1, k: '7', chain: CHAIN, address: TOKEN },
+    },
+    new Map([[CHAIN, [TOKEN]]]),
+  ),
   'statistics of tokens': statsQuery(CHAIN, [TOKEN]),
   'traders of a token': tokenTradersList(CHAIN, TOKEN, {
     sort: 'createdAt',

@@ -209,8 +209,14 @@ test('search: few matches and very many give what one statement over all tokens 
     ['nothing of this', 0],
   ] as const) {
     const search: TokenSearch = {
-      ...{ chains: ['eth'], keyword, protocols: [], sortBy: 'relevance', descending: true },
-      ...{ direction: 'next', after: undefined, rows: 100 },
+      chains: ['eth'],
+      keyword,
+      protocols: [],
+      sortBy: 'relevance',
+      descending: true,
+      direction: 'next',
+      after: undefined,
+      rows: 100,
     }
     const found = await readHits(search, query)
     assert.equal(found.length, expected, keyword)

@@ -105,8 +105,8 @@ const hitsSubquery = (chain: string, search: TokenSearch, matches: TokenMatches 
   ${needs === null ? '' : joinTokens(chain, needs, fitting)})`
 }
 
-/** Matches up to which a search reads their rows alone, over all chains. */
-const MAX_KNOWN_MATCHES = 2_000
+/** Matches up to which a search reads their rows alone, over all chains. They are one parameter, of which a ClickHouse server takes 128 KiB. */
+const MAX_KNOWN_MATCHES = 500
 
 /** Row of `matchesQuery`. */
 interface MatchRow {

@@ -8,13 +8,17 @@ export interface CreatorRow {
   readonly last_ms: string
 }
 
+const makersSql = (chain: string): string =>
+  `SELECT dev FROM ${chain}_tokens FINAL WHERE token_address IN {addresses:Array(String)} AND dev != ''`
+
 /** Makers of the given tokens with the number of tokens that each made; tokens without a known maker are missing. */
 export const creatorsQuery = (chain: string, addresses: readonly string[]): Query => ({
   sql: `SELECT t.token_address AS token_address, toString(m.tokens) AS tokens, toString(m.last_ms) AS last_ms
 FROM (SELECT token_address, dev FROM ${chain}_tokens FINAL WHERE token_address IN {addresses:Array(String)} AND dev != '') AS t
 INNER JOIN (SELECT dev, count() AS tokens, max(toUnixTimestamp64Milli(created_at)) AS last_ms
-  FROM ${chain}_tokens_by_dev FINAL
-  WHERE dev IN (SELECT dev FROM ${chain}_tokens FINAL WHERE token_address IN {addresses:Array(String)} AND dev != '') GROUP BY dev) AS m ON m.dev = t.dev`,
+  FROM ${chain}_tokens FINAL
+  WHERE token_address IN (SELECT token_address FROM ${chain}_tokens_by_dev WHERE dev IN (${makersSql(chain)})) AND dev IN (${makersSql(chain)})
+  GROUP BY dev) AS m ON m.dev = t.dev`,
   params: { addresses },
 })
 

@@ -98,24 +98,27 @@ const RANKING_SQL = {
   // Half sold, and not migrated yet.
   finalStretch: (chain: string) =>
     `SELECT token_a AS token_address FROM ${chain}_dex_pools AS p FINAL
-WHERE p.curve_progress >= 0.5 AND p.token_a NOT IN (SELECT token_address FROM ${chain}_tokens FINAL WHERE isNotNull(migrated_at))
+WHERE p.curve_progress >= 0.5 AND p.token_a IN (SELECT token_address FROM ${chain}_tokens FINAL
+  WHERE isNull(migrated_at) AND token_address IN (SELECT token_a FROM ${chain}_dex_pools WHERE curve_progress >= 0.5))
 GROUP BY token_a ORDER BY max(p.curve_progress) DESC, token_a LIMIT {rows:UInt32}`,
 } as const
 
 /** Rankings without parameters. */
 export type RankingName = keyof typeof RANKING_SQL
 
-/** Tokens of a ranking in its own order; who reads their rows leaves out those that have none. */
+/** Tokens of a ranking in its own order. */
 export const rankingQuery = (chain: string, name: RankingName): Query => ({
   sql: RANKING_SQL[name](chain),
   params: { rows: MAX_RANKING_CANDIDATES },
 })
 
-/** Tokens with the largest volume in a window that reaches to the newest block; who reads their rows leaves out those that have none. */
+/** Tokens with the largest volume in a window that reaches to the newest block. */
 export const hotTokensQuery = (chain: string, window: string, windowMs: number): Query => ({
   sql: `SELECT s.token_address AS token_address FROM ${chain}_token_stats AS s FINAL
 WHERE s.resolution = {window:String} AND s.buys + s.sells > 0
   AND s.stat_time > ${headTimeSql(chain)} - toIntervalMillisecond({window_ms:UInt64})
+  AND s.token_address IN (SELECT token_address FROM ${chain}_tokens FINAL WHERE token_address IN (SELECT token_address FROM ${chain}_token_stats
+    WHERE resolution = {window:String} AND stat_time > ${headTimeSql(chain)} - toIntervalMillisecond({window_ms:UInt64})))
 ORDER BY s.buy_volume_usd + s.sell_volume_usd DESC, s.buys + s.sells DESC, s.token_address LIMIT {rows:UInt32}`,
   params: { window, window_ms: windowMs, rows: MAX_RANKING_CANDIDATES },
 })

@@ -257,6 +257,8 @@ test('tokens of a wallet: none that another wallet made in the end', async () =>
       expected,
     )
   }
+  const [creator] = await query<CreatorRow>(creatorsQuery('eth', expected.slice(0, 1)))
+  assert.equal(creator?.tokens, '2')
 })
 
 test('rows of before a table that a view fills are in it once it is made', async () => {

@@ -56,7 +56,8 @@ const NO_CHAIN = ''
 
 /**
  * Brings the warehouse to the newest tables: each `NNNN_name.sql` once per chain, or once where it names no chain, in
- * order, recorded in `migrations`. Safe to repeat and to interrupt: every statement says IF NOT EXISTS.
+ * order, recorded in `migrations`. Safe to repeat and to interrupt: statements say IF NOT EXISTS, and rows that are
+ * inserted once more replace themselves.
  */
 export const migrate = async (warehouse: Warehouse, chains: readonly string[]): Promise<void> => {
   await warehouse.command(

@@ -24,4 +24,4 @@ INSERT INTO {chain}_token_traders (token_address, wallet, buy_amount_usd, sell_a
   first_time, last_time, _ver, _del)
 SELECT
   token_address, wallet, buy_amount_usd, sell_amount_usd, total_realized_usd, position_amount, position_cost_usd, first_time, last_time, _ver, _del
-FROM {chain}_wallet_token_pnl;
+FROM {chain}_wallet_token_pnl FINAL;

@@ -21,7 +21,7 @@ ARRAY JOIN [token_a, token_b] AS token_address;
 INSERT INTO {chain}_token_pools (token_address, pool_address, protocol_family, liquidity_usd, liquidity_native, curve_progress, _ver, _del)
 SELECT
   token_address, pool_address, protocol_family, liquidity_usd, liquidity_native, if(token_address = token_a, curve_progress, NULL) AS curve_progress, _ver, _del
-FROM {chain}_dex_pools
+FROM {chain}_dex_pools FINAL
 ARRAY JOIN [token_a, token_b] AS token_address;
 
 CREATE TABLE IF NOT EXISTS {chain}_tokens_by_dev (
@@ -43,5 +43,5 @@ WHERE dev != '';
 INSERT INTO {chain}_tokens_by_dev (dev, token_address, created_at, _ver, _del)
 SELECT
   dev, token_address, created_at, _ver, _del
-FROM {chain}_tokens
+FROM {chain}_tokens FINAL
 WHERE dev != '';

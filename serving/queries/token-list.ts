@@ -62,6 +62,7 @@ export const tokenList = (chain: string, request: TokenListRequest): KeysetList 
       ? `toNullable(${NUMBER_SQL[number]}) AS ${name}`
       : `anyIf(toNullable(${NUMBER_SQL[number]}), resolution = '${LIST_WINDOWS[window]}') AS ${name}`,
   )
+  const sorted = `t.${windowColumn(sort.window, sort.number)}`
   const last = descending ? '0' : '18446744073709551615'
   return {
     columns: 't.token_address AS token_address',
@@ -77,7 +78,7 @@ export const tokenList = (chain: string, request: TokenListRequest): KeysetList 
     ),
     order: [
       {
-        sql: `ifNull(${sortableBits(`t.${windowColumn(sort.window, sort.number)}`)}, ${last})`,
+        sql: `if(isNull(${sorted}), toUInt64(${last}), assumeNotNull(${sortableBits(sorted)}))`,
         type: 'UInt64',
       },
       { sql: 't.token_address', type: 'String' },

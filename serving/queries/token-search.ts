@@ -105,11 +105,18 @@ const hitsSubquery = (chain: string, search: TokenSearch, matches: TokenMatches 
   ${needs === null ? '' : joinTokens(chain, needs, fitting)})`
 }
 
-/** Matches up to which a search reads their rows alone, over all chains. They are one parameter, of which a ClickHouse server takes 128 KiB. */
+/** Matches up to which a search reads their rows alone, over all chains. */
 const MAX_KNOWN_MATCHES = 500
+/** Most bytes of them as a parameter in a URL: a ClickHouse server takes 128 KiB. */
+const MAX_MATCH_BYTES = 100_000
+/** Of the encoded quotes and comma around each. */
+const SEPARATOR_BYTES = 9
+
+const encodedBytes = (rows: readonly MatchRow[]): number =>
+  rows.reduce((sum, { address }) => sum + encodeURIComponent(address).length + SEPARATOR_BYTES, 0)
 
 /** Row of `matchesQuery`. */
-interface MatchRow {
+export interface MatchRow {
   readonly chain: string
   readonly address: string
 }
@@ -131,8 +138,8 @@ export const matchesQuery = ({ chains, keyword }: TokenSearch): Query => {
 }
 
 /** Matches by chain, or null where they are too many to be read by themselves. */
-const toMatches = (search: TokenSearch, rows: readonly MatchRow[]): TokenMatches | null => {
-  if (rows.length > MAX_KNOWN_MATCHES) return null
+export const toMatches = (search: TokenSearch, rows: readonly MatchRow[]): TokenMatches | null => {
+  if (rows.length > MAX_KNOWN_MATCHES || encodedBytes(rows) > MAX_MATCH_BYTES) return null
   const ofChain = (chain: string) =>
     rows.filter((row) => row.chain === chain).map(({ address }) => address)
   return new Map(search.chains.map((chain) => [chain, [...new Set(ofChain(chain))]]))

@@ -241,6 +241,9 @@ test('tables of latest states are sorted by the key of their subject', () => {
       new RegExp(
         `TABLE IF NOT EXISTS \\{chain\\}_${table} [^;]*?ENGINE=ReplacingMergeTree[^;]*?ORDER BY \\(?([a-z_, ]+)`,
       ).exec(ddl) ?? []
-    assert.deepEqual(sorted.trim().split(', ').toSorted(), columns.toSorted(), table)
+    const key = sorted.trim().split(', ')
+    // A pool's end is written beside what a reorg made of its address.
+    const beside = table === 'dex_pools' ? ['token_a', 'token_b'] : []
+    assert.deepEqual([...key, ...beside].toSorted(), columns.toSorted(), table)
   }
 })

@@ -275,7 +275,7 @@ test('progress on a launch curve belongs to the token that was launched', async 
   assert.deepEqual(rows, [{ curve_progress: 0.7 }, { curve_progress: null }])
 })
 
-test('a pool that a reorg gives to other tokens within one batch is no pool of the former ones', async () => {
+test('a pool that a reorg gives to other tokens within one batch belongs to the former ones no more', async () => {
   const sides = [
     [400_001, 400_002, 1, 1],
     [400_003, 400_004, 2, 0],

@@ -29,7 +29,7 @@ export interface BatchRows {
 
 /** Tables of the newest state, and the columns that name what a row is the state of: a batch writes each subject once, as it left it. */
 export const LATEST_STATE_KEYS: ReadonlyMap<string, readonly string[]> = new Map([
-  // What is kept by token hears of a pool that a reorg gave to other tokens only if its end is written as well.
+  // The view by token needs the retraction of a pool whose address a reorg gave to other tokens, beside the new row.
   ['dex_pools', ['pool_address', 'token_a', 'token_b']],
   ['tokens', ['token_address']],
   ['token_stats', ['token_address', 'resolution']],

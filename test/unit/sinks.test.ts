@@ -242,7 +242,7 @@ test('tables of latest states are sorted by the key of their subject', () => {
         `TABLE IF NOT EXISTS \\{chain\\}_${table} [^;]*?ENGINE=ReplacingMergeTree[^;]*?ORDER BY \\(?([a-z_, ]+)`,
       ).exec(ddl) ?? []
     const key = sorted.trim().split(', ')
-    // A pool's end is written beside what a reorg made of its address.
+    // The retraction of a pool is written beside the pool that a reorg made at its address.
     const beside = table === 'dex_pools' ? ['token_a', 'token_b'] : []
     assert.deepEqual([...key, ...beside].toSorted(), columns.toSorted(), table)
   }
